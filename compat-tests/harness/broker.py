@@ -1,0 +1,267 @@
+"""One broker process for a test, on free ports of 127.0.0.1, with its data in a temporary directory.
+
+    with Broker(properties={"num.partitions": "4"}) as broker:
+        run_client(broker.bootstrap)
+        broker.kill()
+        broker.restart()
+
+BARNABAS_TEST_TARGET says which broker: `barnabas` (the default; the binary is BARNABAS_BINARY, or
+build/release/barnabas) or `kafka` (Apache Kafka from tools/peers/kafka), which shows what a test ought to see.
+"""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+HOST = "127.0.0.1"
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+KAFKA_PEER = PROJECT / "tools" / "peers" / "kafka" / "kafka"
+
+TARGETS = ("barnabas", "kafka")
+SKIPPED = 77  # the exit code that tells ctest "not run here"
+
+_START_TIMEOUT_S = {"barnabas": 30, "kafka": 120}
+_STOP_TIMEOUT_S = 60
+_PROBE_TIMEOUT_S = 2.0
+_POLL_S = {"barnabas": 0.005, "kafka": 0.1}
+_LOG_TAIL_LINES = 40
+
+# Below the range that the kernel gives to outgoing connections: a client must not get the port of a broker
+# that is just being restarted.
+_PORTS = range(20000, 32000)
+
+
+class BrokerError(Exception):
+    """The broker did not do what was asked of it; the text holds the end of its log."""
+
+
+def chosen_target():
+    target = os.environ.get("BARNABAS_TEST_TARGET", "barnabas")
+    if target not in TARGETS:
+        sys.exit(f"BARNABAS_TEST_TARGET={target}: must be one of {', '.join(TARGETS)}")
+    return target
+
+
+def barnabas_binary():
+    return pathlib.Path(os.environ.get("BARNABAS_BINARY") or PROJECT / "build" / "release" / "barnabas").absolute()
+
+
+class Broker:
+    """Not started by the constructor, but its ports and directory are chosen there.
+
+    `properties` are server settings that come on top of the harness's own. `listeners` is the number of plaintext
+    listeners (named PLAINTEXT, PLAINTEXT2, …); `ports` holds theirs, `bootstrap` names the first. The directory
+    goes with the context manager or `clean()`, unless the test failed or BARNABAS_TEST_KEEP is set.
+    """
+
+    def __init__(self, target=None, properties=None, listeners=1):
+        self.target = target or chosen_target()
+        self.properties = dict(properties or {})
+        *self.ports, self._controller_port = _free_ports(listeners + 1)
+        self.port = self.ports[0]
+        self.bootstrap = f"{HOST}:{self.port}"
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix=f"barnabas-test-{self.target}-"))
+        node = self.home / "node-1" if self.target == "kafka" else self.home
+        self.data_dir = node / "data"
+        self.log_path = node / "log"
+        self._process = None
+
+    @property
+    def pid(self):
+        """The running process's id, or None."""
+        running = self._process is not None and self._process.poll() is None
+        return self._process.pid if running else None
+
+    def start(self):
+        """Returns once the broker answers requests. May be called again after stop() or kill()."""
+        if self.pid:
+            raise BrokerError(f"already running, pid {self.pid}")
+        command = self._command()
+        with open(self.log_path, "ab") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=self.home,
+                env=_environment(), start_new_session=True,
+            )
+        try:
+            self._await_ready()
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def stop(self):
+        """SIGTERM; returns the exit code (0 from Barnabas, 143 from Java), or raises if it does not end in time."""
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            return self._process.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise self._error(f"did not end within {_STOP_TIMEOUT_S} s of SIGTERM") from None
+
+    def kill(self):
+        """SIGKILL; returns when the process is gone. Nothing to do if it has ended already."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def restart(self):
+        """Start again on the same data and ports, after an orderly stop if it still runs."""
+        if self.pid:
+            self.stop()
+        return self.start()
+
+    def rss(self):
+        """Resident memory in bytes."""
+        for line in pathlib.Path(f"/proc/{self._process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+        raise self._error("no VmRSS: the process has ended")
+
+    def log_tail(self, lines=_LOG_TAIL_LINES):
+        if not self.log_path.exists():
+            return "(no log)"
+        return "\n".join(self.log_path.read_text(errors="replace").splitlines()[-lines:])
+
+    def clean(self):
+        """End the process and remove the directory."""
+        self.kill()
+        if os.environ.get("BARNABAS_TEST_KEEP"):
+            print(f"kept: {self.home}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.home, ignore_errors=True)
+
+    def __enter__(self):
+        try:
+            return self if self.pid else self.start()
+        except BaseException:
+            self.clean()
+            raise
+
+    def __exit__(self, kind, error, _trace):
+        if kind is not None and kind is not KeyboardInterrupt:
+            print(f"--- {self.target} said at the end ({self.log_path}):\n{self.log_tail()}", file=sys.stderr)
+        self.clean()
+
+    def _command(self):
+        if self.target == "kafka":
+            self._prepare_kafka()
+            return [str(self.home / "node-1" / "run")]
+        binary = barnabas_binary()
+        if not os.access(binary, os.X_OK):
+            raise BrokerError(f"no broker binary at {binary}; build it or set BARNABAS_BINARY")
+        settings = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "listeners": ",".join(self._listeners()),
+            "listener.security.protocol.map": self._security_map(),
+            "log.dirs": str(self.data_dir),
+            **self.properties,
+        }
+        path = self.home / "server.properties"
+        path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        return [str(binary), str(path)]
+
+    def _prepare_kafka(self):
+        """Writes the settings; formats the storage the first time."""
+        listeners = self._listeners()
+        settings = {
+            "listeners": ",".join([*listeners, f"CONTROLLER://{HOST}:{self._controller_port}"]),
+            "advertised.listeners": ",".join(listeners),
+            "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{self._security_map()}",
+            # A broker that was killed is let in again only once its old session has run out.
+            "broker.heartbeat.interval.ms": "200",
+            "broker.session.timeout.ms": "1000",
+            **self.properties,
+        }
+        command = [
+            sys.executable, str(KAFKA_PEER), "prepare", "--port", str(self.port),
+            "--controller-port", str(self._controller_port), "--data", str(self.home), "--heap", "512M",
+        ]
+        command += [f"--prop={name}={value}" for name, value in settings.items()]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise BrokerError(done.stderr.strip() or done.stdout.strip())
+
+    def _listener_names(self):
+        return ["PLAINTEXT" if i == 0 else f"PLAINTEXT{i + 1}" for i in range(len(self.ports))]
+
+    def _listeners(self):
+        return [f"{name}://{HOST}:{port}" for name, port in zip(self._listener_names(), self.ports)]
+
+    def _security_map(self):
+        return ",".join(f"{name}:PLAINTEXT" for name in self._listener_names())
+
+    def _await_ready(self):
+        timeout = _START_TIMEOUT_S[self.target]
+        deadline = time.monotonic() + timeout
+        while not is_ready(self.port):
+            if self._process.poll() is not None:
+                raise self._error(f"ended at start with exit code {self._process.returncode}")
+            if time.monotonic() > deadline:
+                raise self._error(f"did not answer on port {self.port} within {timeout} s")
+            time.sleep(_POLL_S[self.target])
+
+    def _error(self, what):
+        return BrokerError(f"{self.target} {what}. Its log ({self.log_path}) ends:\n{self.log_tail()}")
+
+
+def is_ready(port, host=HOST):
+    """Whether a broker answers ApiVersions without error and lists itself in Metadata."""
+    try:
+        with socket.create_connection((host, port), timeout=_PROBE_TIMEOUT_S) as connection:
+            api_versions = call(connection, key=18, version=0, body=b"")
+            if struct.unpack_from(">h", api_versions)[0] != 0:
+                return False
+            no_topics, no_auto_creation = struct.pack(">i", 0), b"\0"
+            metadata = call(connection, key=3, version=4, body=no_topics + no_auto_creation)
+            _throttle_ms, brokers = struct.unpack_from(">ii", metadata)
+            return brokers > 0
+    except (OSError, struct.error):
+        return False
+
+
+def call(connection, key, version, body):
+    """One request with the classic header (no tagged fields) on an open connection; returns the answer's body."""
+    client_id = b"harness"
+    request = struct.pack(">hhih", key, version, 1, len(client_id)) + client_id + body
+    connection.sendall(struct.pack(">i", len(request)) + request)
+    (size,) = struct.unpack(">i", _read(connection, 4))
+    return _read(connection, size)[4:]
+
+
+def _read(connection, size):
+    data = bytearray()
+    while len(data) < size:
+        part = connection.recv(size - len(data))
+        if not part:
+            raise ConnectionError("closed before the answer was complete")
+        data += part
+    return bytes(data)
+
+
+def _free_ports(count):
+    """Distinct ports that nobody listens on now."""
+    ports = set()
+    while len(ports) < count:
+        port = random.SystemRandom().choice(_PORTS)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+        ports.add(port)
+    return list(ports)
+
+
+def _environment():
+    """This process's environment, less what the broker would take for settings of its own."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_")}
