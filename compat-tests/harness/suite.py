@@ -1,0 +1,94 @@
+"""What the Python test programs share: skipping, tools, build directories, and the run of a unittest suite."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+from broker import KAFKA_PEER, PROJECT, SKIPPED, BrokerError
+
+_PEER_TIMEOUT_S = 120
+
+
+def skip(reason):
+    """End the program as skipped, or as failed where BARNABAS_TEST_NO_SKIP is set (CI has every toolchain)."""
+    if os.environ.get("BARNABAS_TEST_NO_SKIP"):
+        sys.exit(f"FAILED: {reason}, and BARNABAS_TEST_NO_SKIP is set")
+    print(f"SKIPPED: {reason}", flush=True)
+    sys.exit(SKIPPED)
+
+
+def require_tools(*names):
+    for name in names:
+        if shutil.which(name) is None:
+            skip(f"no {name} here")
+
+
+def require_kafka():
+    """Apache Kafka's jars and a JDK; returns the class path."""
+    require_tools("java", "javac")
+    done = subprocess.run(
+        [sys.executable, str(KAFKA_PEER), "classpath"], capture_output=True, text=True, timeout=_PEER_TIMEOUT_S
+    )
+    if done.returncode != 0:
+        skip(done.stderr.strip())
+    return done.stdout.strip()
+
+
+def kafka_tool(name, *arguments, stdin=None, timeout=_PEER_TIMEOUT_S):
+    """Run one of Apache Kafka's command-line tools to its end; the caller looks at the exit code."""
+    return subprocess.run(
+        [sys.executable, str(KAFKA_PEER), "tool", name, *map(str, arguments)],
+        input=stdin, capture_output=True, text=True, timeout=timeout,
+    )
+
+
+def build_directory(name):
+    """Where a client's test keeps what it installs and compiles; survives from run to run."""
+    directory = PROJECT / "build" / "compat" / name
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
+def compile_java(name, sources, classpath):
+    """Compile into the build directory `name`; returns the class path to run with."""
+    classes = build_directory(name) / "classes"
+    shutil.rmtree(classes, ignore_errors=True)
+    subprocess.run(
+        ["javac", "-Xlint:all,-processing,-classfile", "-Werror", "--release", "17", "-d", str(classes),
+         "-cp", classpath, *map(str, sources)],
+        check=True,
+    )
+    return f"{classes}{os.pathsep}{classpath}"
+
+
+def java_command(classpath, main, *arguments):
+    log4j = pathlib.Path(KAFKA_PEER).parent / "log4j2.properties"
+    return ["java", "-Xmx256M", "-XX:+UseSerialGC", f"-Dlog4j2.configurationFile={log4j}",
+            "-Dkafka.log.level=WARN", "-cp", classpath, main, *map(str, arguments)]
+
+
+class BrokerTest(unittest.TestCase):
+    """A suite whose cases share one broker: the program sets `broker` before it runs them."""
+
+    broker = None
+    maxDiff = 2000
+
+    def topic(self):
+        """A topic name of the case's own."""
+        return self.id().rpartition(".")[2].replace("_", "-")
+
+
+def main(broker):
+    """Run the calling program's cases against this broker; the process ends with ctest's exit code."""
+    try:
+        with broker:
+            BrokerTest.broker = broker
+            result = unittest.main(exit=False, verbosity=2).result
+            if not result.wasSuccessful():
+                print(f"--- {broker.target} said at the end:\n{broker.log_tail()}", file=sys.stderr)
+    except BrokerError as error:
+        sys.exit(f"FAILED: {error}")
+    sys.exit(0 if result.wasSuccessful() else 1)
