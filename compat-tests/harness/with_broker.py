@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-from broker import Broker, BrokerError
+from broker import SKIPPED, Broker, BrokerError
 
 
 def setting(text):
@@ -33,8 +33,10 @@ def main():
     try:
         with Broker(properties=dict(options.prop)) as broker:
             code = subprocess.run(command, env=os.environ | {"BARNABAS_BOOTSTRAP": broker.bootstrap}).returncode
-            if code not in (0, 77):
+            if code not in (0, SKIPPED):
                 print(f"--- {broker.target} said at the end:\n{broker.log_tail()}", file=sys.stderr)
+    except FileNotFoundError:
+        sys.exit(f"FAILED: no program {options.command}")
     except BrokerError as error:
         sys.exit(f"FAILED: {error}")
     sys.exit(code if code >= 0 else 1)
