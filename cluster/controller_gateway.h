@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+
+#include "base/result.h"
+#include "metadata/publisher.h"
+#include "protocol/messages/allocate_producer_ids_request.h"
+#include "protocol/messages/allocate_producer_ids_response.h"
+#include "protocol/messages/broker_heartbeat_request.h"
+#include "protocol/messages/broker_heartbeat_response.h"
+#include "protocol/messages/broker_registration_request.h"
+#include "protocol/messages/broker_registration_response.h"
+#include "protocol/messages/create_partitions_request.h"
+#include "protocol/messages/create_partitions_response.h"
+#include "protocol/messages/create_topics_request.h"
+#include "protocol/messages/create_topics_response.h"
+#include "protocol/messages/delete_topics_request.h"
+#include "protocol/messages/delete_topics_response.h"
+
+namespace barnabas::cluster {
+
+/// Where proposals go: the one way of the broker to change the cluster's metadata. Speaks the request and response
+/// structs of the real APIs whether the controller lives in this process or elsewhere.
+///
+/// Every call returns at once. `done` runs exactly once, on a thread of the gateway (it must not block; hand over to your
+/// own executor), after the change is on disk **and** visible in ImagePublisher::current(). It always gets a whole
+/// response: when the controller cannot be reached, its disk failed or the gateway is being closed, each item of the
+/// response carries the error code. Throttle times are 0. Requests must own what they point to: their views must stay
+/// valid until `done` runs.
+class ControllerGateway {
+ public:
+  template <class Response>
+  using Done = std::move_only_function<void(Response)>;
+
+  virtual ~ControllerGateway() = default;
+
+  virtual void create_topics(protocol::CreateTopicsRequest request, Done<protocol::CreateTopicsResponse> done) = 0;
+  virtual void delete_topics(protocol::DeleteTopicsRequest request, Done<protocol::DeleteTopicsResponse> done) = 0;
+  virtual void create_partitions(protocol::CreatePartitionsRequest request,
+                                 Done<protocol::CreatePartitionsResponse> done) = 0;
+  virtual void allocate_producer_ids(protocol::AllocateProducerIdsRequest request,
+                                     Done<protocol::AllocateProducerIdsResponse> done) = 0;
+  virtual void register_broker(protocol::BrokerRegistrationRequest request,
+                               Done<protocol::BrokerRegistrationResponse> done) = 0;
+  virtual void heartbeat(protocol::BrokerHeartbeatRequest request, Done<protocol::BrokerHeartbeatResponse> done) = 0;
+};
+
+}  // namespace barnabas::cluster
