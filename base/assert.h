@@ -7,6 +7,7 @@ namespace barnabas {
 
 }  // namespace barnabas
 
-/// A property of our own code that must hold; stays on in release builds. Never for input of others or for IO errors.
+/// A property of our own code that must hold; stays on in release builds. Never for input of others or for IO
+/// errors.
 #define BARNABAS_ASSERT(property) \
   (static_cast<bool>(property) ? void(0) : ::barnabas::assertion_failed(#property, __FILE__, __LINE__))

@@ -10,7 +10,9 @@
 namespace barnabas {
 namespace {
 
-TEST(Crc32c, check_value_of_the_standard) { EXPECT_EQ(crc32c(as_byte_view("123456789")), 0xe3069283U); }
+TEST(Crc32c, check_value_of_the_standard) {
+  EXPECT_EQ(crc32c(as_byte_view("123456789")), 0xe3069283U);
+}
 
 TEST(Crc32c, pieces_give_the_same_as_the_whole) {
   EXPECT_EQ(crc32c_extend(crc32c(as_byte_view("1234")), as_byte_view("56789")), 0xe3069283U);

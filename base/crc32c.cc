@@ -19,6 +19,8 @@ uint32_t crc32c_extend(uint32_t crc, ByteView bytes) {
   return ~state;
 }
 
-uint32_t crc32c(ByteView bytes) { return crc32c_extend(0, bytes); }
+uint32_t crc32c(ByteView bytes) {
+  return crc32c_extend(0, bytes);
+}
 
 }  // namespace barnabas

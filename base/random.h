@@ -4,8 +4,8 @@
 
 namespace barnabas {
 
-/// A small seeded generator (splitmix64) for simulations and tests: one seed gives the same run on every machine.
-/// Not for secrets.
+/// A small seeded generator (splitmix64) for simulations and tests: one seed gives the same run on every
+/// machine. Not for secrets.
 class SeededRandom {
  public:
   explicit SeededRandom(uint64_t seed) : state_(seed) {}

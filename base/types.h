@@ -14,13 +14,15 @@ namespace barnabas {
 using ByteView = std::span<const std::byte>;
 using MutableByteView = std::span<std::byte>;
 
-inline ByteView as_byte_view(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
+inline ByteView as_byte_view(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
 inline std::string_view as_text(ByteView bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// An integer that does not mix with other integers. `Tag` makes the types different; `Representation` is its width
-/// on the wire. Differences and sums are taken with plain integers only.
+/// An integer that does not mix with other integers. `Tag` makes the types different; `Representation` is its
+/// width on the wire. Differences and sums are taken with plain integers only.
 template <class Tag, class Representation>
 class Strong {
  public:
@@ -29,9 +31,15 @@ class Strong {
   constexpr explicit Strong(Representation value) : value_(value) {}
   constexpr Representation value() const { return value_; }
   constexpr auto operator<=>(const Strong&) const = default;
-  constexpr Strong operator+(Representation other) const { return Strong(static_cast<Representation>(value_ + other)); }
-  constexpr Strong operator-(Representation other) const { return Strong(static_cast<Representation>(value_ - other)); }
-  constexpr Representation operator-(Strong other) const { return static_cast<Representation>(value_ - other.value_); }
+  constexpr Strong operator+(Representation other) const {
+    return Strong(static_cast<Representation>(value_ + other));
+  }
+  constexpr Strong operator-(Representation other) const {
+    return Strong(static_cast<Representation>(value_ - other));
+  }
+  constexpr Representation operator-(Strong other) const {
+    return static_cast<Representation>(value_ - other.value_);
+  }
   constexpr Strong& operator+=(Representation other) { return *this = *this + other; }
   constexpr Strong& operator++() { return *this = *this + 1; }
 

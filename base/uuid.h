@@ -11,8 +11,8 @@
 
 namespace barnabas {
 
-/// A 128-bit id as Kafka uses it for topics, directories and incarnations. Text form: 22 characters of URL-safe
-/// base64 without padding.
+/// A 128-bit id as Kafka uses it for topics, directories and incarnations. Text form: 22 characters of
+/// URL-safe base64 without padding.
 struct Uuid {
   std::array<std::byte, 16> bytes{};
 
@@ -23,8 +23,8 @@ struct Uuid {
   std::string to_string() const;
   static Result<Uuid> parse(std::string_view text);
 
-  /// A random version 4 id from the system's entropy that is none of Kafka's reserved ones and whose text does not
-  /// begin with "-" (tools take such text for an option).
+  /// A random version 4 id from the system's entropy that is none of Kafka's reserved ones and whose text
+  /// does not begin with "-" (tools take such text for an option).
   static Uuid random();
 };
 

@@ -13,8 +13,8 @@
 namespace barnabas::io {
 
 /// An open file. Safe to use from several threads at once as pread and pwrite are. Closed by the last owner.
-/// Errors: ErrorKind::no_space for a full disk or quota, ErrorKind::io with errno for all else; the message names the
-/// file, the call and the position.
+/// Errors: ErrorKind::no_space for a full disk or quota, ErrorKind::io with errno for all else; the message
+/// names the file, the call and the position.
 class File {
  public:
   virtual ~File() = default;
@@ -22,12 +22,16 @@ class File {
   /// Reads into all of `into` unless the file ends before; returns how many bytes were read.
   virtual Result<std::size_t> read_at(MutableByteView into, uint64_t position) = 0;
 
-  /// Writes all pieces one after the other from `position` on (pwritev). After an error any part of them may be there.
+  /// Writes all pieces one after the other from `position` on (pwritev). After an error any part of them may
+  /// be there.
   virtual Result<void> write_at(std::span<const ByteView> pieces, uint64_t position) = 0;
-  Result<void> write_at(ByteView bytes, uint64_t position) { return write_at(std::span(&bytes, 1), position); }
+  Result<void> write_at(ByteView bytes, uint64_t position) {
+    return write_at(std::span(&bytes, 1), position);
+  }
 
-  /// fdatasync: what was written before the call survives a power cut once it returns without error. After an error
-  /// nothing may be assumed of what was written since the last success; never call it again hoping for better.
+  /// fdatasync: what was written before the call survives a power cut once it returns without error. After an
+  /// error nothing may be assumed of what was written since the last success; never call it again hoping for
+  /// better.
   virtual Result<void> sync_data() = 0;
 
   virtual Result<void> truncate(uint64_t size) = 0;
@@ -68,9 +72,9 @@ class FileLock {
   virtual ~FileLock() = default;
 };
 
-/// The one seam between the storage room and the operating system. Every call may block on a device and may fail;
-/// errors as for File, not_found for what does not exist. Paths are absolute or relative to the working directory.
-/// Safe to use from several threads at once.
+/// The one seam between the storage room and the operating system. Every call may block on a device and may
+/// fail; errors as for File, not_found for what does not exist. Paths are absolute or relative to the working
+/// directory. Safe to use from several threads at once.
 class Disk {
  public:
   virtual ~Disk() = default;
@@ -88,15 +92,16 @@ class Disk {
   /// fsync of a directory: names made, renamed and removed in it before the call survive a power cut.
   virtual Result<void> sync_directory(const std::string& directory) = 0;
   virtual Result<VolumeSize> volume(const std::string& path) = 0;
-  /// flock-compatible with java.nio's FileChannel.tryLock (an fcntl lock); ErrorKind::already_exists if held elsewhere.
+  /// flock-compatible with java.nio's FileChannel.tryLock (an fcntl lock); ErrorKind::already_exists if held
+  /// elsewhere.
   virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
 };
 
 /// Reads a whole file of at most `size_max` bytes; ErrorKind::too_large above.
 Result<std::string> read_file(Disk& disk, const std::string& path, uint64_t size_max);
 
-/// Replaces a file as a whole: written beside it as "<path>.tmp", synced, renamed over it, directory synced. A crash
-/// leaves the old content or the new.
+/// Replaces a file as a whole: written beside it as "<path>.tmp", synced, renamed over it, directory synced.
+/// A crash leaves the old content or the new.
 Result<void> replace_file(Disk& disk, const std::string& path, std::string_view content);
 
 }  // namespace barnabas::io

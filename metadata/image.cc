@@ -34,7 +34,8 @@ const ConfigImage* MetadataImage::config(ConfigResourceType type, std::string_vi
   return found ? found->get() : nullptr;
 }
 
-std::optional<std::string_view> MetadataImage::config_value(ConfigResourceType type, std::string_view resource,
+std::optional<std::string_view> MetadataImage::config_value(ConfigResourceType type,
+                                                            std::string_view resource,
                                                             std::string_view name) const {
   const ConfigImage* values = config(type, resource);
   if (values == nullptr) return std::nullopt;

@@ -16,26 +16,28 @@ namespace barnabas::protocol {
 struct MetadataRecord;
 }
 
-/// The state of the cluster at one offset of the metadata log. Everything in an image is immutable and held by
-/// shared_ptr<const …>: readers on any thread keep an image as long as they like and see one consistent state.
+/// The state of the cluster at one offset of the metadata log. Everything in an image is immutable and held
+/// by shared_ptr<const …>: readers on any thread keep an image as long as they like and see one consistent
+/// state.
 namespace barnabas::metadata {
 
 inline constexpr NodeId no_node{-1};
 
 /// Reserved values of a replica's directory (KIP-858), as 128-bit numbers 0, 1 and 2.
 inline constexpr Uuid directory_migrating{};
-inline constexpr Uuid directory_unassigned{{{std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},
-                                             std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},
-                                             std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},
-                                             std::byte{1}}}};
-inline constexpr Uuid directory_lost{{{std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},
-                                       std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},
-                                       std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},
-                                       std::byte{2}}}};
+inline constexpr Uuid directory_unassigned{
+    {{std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},
+      std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},
+      std::byte{0}, std::byte{1}}}};
+inline constexpr Uuid directory_lost{
+    {{std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},
+      std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0},
+      std::byte{0}, std::byte{2}}}};
 
 struct PartitionImage {
   std::vector<NodeId> replicas;
-  std::vector<Uuid> directories;  ///< one per replica, in the order of `replicas`; empty in logs before Kafka 3.7
+  std::vector<Uuid>
+      directories;  ///< one per replica, in the order of `replicas`; empty in logs before Kafka 3.7
   std::vector<NodeId> isr;
   std::vector<NodeId> removing_replicas;
   std::vector<NodeId> adding_replicas;
@@ -43,7 +45,8 @@ struct PartitionImage {
   std::vector<NodeId> last_known_elr;
   NodeId leader = no_node;  ///< no_node: nobody leads now
   LeaderEpoch leader_epoch{0};
-  int32_t partition_epoch = 0;  ///< counts every change of this partition; compare-and-set value of AlterPartition
+  int32_t partition_epoch =
+      0;  ///< counts every change of this partition; compare-and-set value of AlterPartition
   int8_t leader_recovery_state = 0;  ///< 1 after an unclean election, until the leader has recovered
 
   bool operator==(const PartitionImage&) const = default;
@@ -116,8 +119,9 @@ struct BrokerImage {
   bool operator==(const BrokerImage&) const = default;
 };
 
-/// A record that this broker carries on from snapshot to snapshot without acting upon it (access control, SCRAM
-/// credentials, quotas, delegation tokens, controllers). `key` names what a later record of the same kind replaces.
+/// A record that this broker carries on from snapshot to snapshot without acting upon it (access control,
+/// SCRAM credentials, quotas, delegation tokens, controllers). `key` names what a later record of the same
+/// kind replaces.
 struct KeptRecord {
   std::string key;
   std::shared_ptr<const protocol::MetadataRecord> record;
@@ -130,7 +134,9 @@ struct TopicIdOf {
   const Uuid& operator()(const std::shared_ptr<const TopicImage>& topic) const { return topic->id; }
 };
 struct ConfigResourceOf {
-  const ConfigResource& operator()(const std::shared_ptr<const ConfigImage>& config) const { return config->resource; }
+  const ConfigResource& operator()(const std::shared_ptr<const ConfigImage>& config) const {
+    return config->resource;
+  }
 };
 struct KeptKeyOf {
   const std::string& operator()(const std::shared_ptr<const KeptRecord>& kept) const { return kept->key; }

@@ -10,11 +10,13 @@
 
 namespace barnabas::metadata {
 
-/// What one publication changed, so that listeners need not compare images. The new state of everything named here is in
-/// the image that comes with it.
+/// What one publication changed, so that listeners need not compare images. The new state of everything named
+/// here is in the image that comes with it.
 struct MetadataChanges {
-  bool all = false;  ///< the first image after a start or a snapshot: everything may be new, and all of it is listed
-  std::vector<std::shared_ptr<const TopicImage>> deleted_topics;  ///< as they were last; also when the name came back
+  bool all =
+      false;  ///< the first image after a start or a snapshot: everything may be new, and all of it is listed
+  std::vector<std::shared_ptr<const TopicImage>>
+      deleted_topics;  ///< as they were last; also when the name came back
   std::vector<std::shared_ptr<const TopicImage>> changed_topics;  ///< created or changed, as they are now
   std::vector<ConfigResource> changed_configs;
   std::vector<NodeId> changed_brokers;  ///< registered, changed or gone
@@ -25,9 +27,9 @@ struct MetadataChanges {
 
 /// Hands the current image to readers on any thread and every change to listeners.
 ///
-/// Images only move forward: once current() gave an image, no later call gives an older one, on no thread. Listeners run
-/// on the publishing thread, in the order of their subscription, and **before** current() shows the image: what an image
-/// shows, this broker can already serve.
+/// Images only move forward: once current() gave an image, no later call gives an older one, on no thread.
+/// Listeners run on the publishing thread, in the order of their subscription, and **before** current() shows
+/// the image: what an image shows, this broker can already serve.
 class ImagePublisher {
  public:
   using Listener = std::function<void(const MetadataChanges&, const MetadataImagePtr&)>;
@@ -37,15 +39,16 @@ class ImagePublisher {
 
   MetadataImagePtr current() const { return current_.load(std::memory_order_acquire); }
 
-  /// From any thread. The listener at once gets the current image with `all` set, and then every change after it. It
-  /// must not subscribe or publish itself.
+  /// From any thread. The listener at once gets the current image with `all` set, and then every change after
+  /// it. It must not subscribe or publish itself.
   void subscribe(Listener listener);
 
   /// From one thread at a time.
   void publish(const MetadataChanges& changes, MetadataImagePtr image);
 
  private:
-  std::mutex mutex_;  ///< held while listeners run, so that nobody misses a change between subscription and call
+  std::mutex
+      mutex_;  ///< held while listeners run, so that nobody misses a change between subscription and call
   std::vector<Listener> listeners_;
   std::atomic<MetadataImagePtr> current_;
 };

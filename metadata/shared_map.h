@@ -8,12 +8,12 @@
 
 namespace barnabas::metadata {
 
-/// A sorted map whose copies share what did not change, so that an image of 10,000 topics can be followed by the next
-/// one at the price of what the change touches. Values carry their keys: `KeyOf{}(value)` gives it, and must never
-/// change while the value is in the map.
+/// A sorted map whose copies share what did not change, so that an image of 10,000 topics can be followed by
+/// the next one at the price of what the change touches. Values carry their keys: `KeyOf{}(value)` gives it,
+/// and must never change while the value is in the map.
 ///
-/// A copy costs one pointer per 64 values. Copies may be read from several threads; one object is not to be changed by
-/// one thread while another reads it.
+/// A copy costs one pointer per 64 values. Copies may be read from several threads; one object is not to be
+/// changed by one thread while another reads it.
 template <class Value, class KeyOf>
 class SharedMap {
   static constexpr std::size_t chunk_size_max = 128;
@@ -132,7 +132,8 @@ class SharedMap {
   void split(std::size_t at) {
     Chunk& chunk = *chunks_[at];
     auto middle = chunk.begin() + static_cast<std::ptrdiff_t>(chunk.size() / 2);
-    auto upper = std::make_shared<Chunk>(std::make_move_iterator(middle), std::make_move_iterator(chunk.end()));
+    auto upper =
+        std::make_shared<Chunk>(std::make_move_iterator(middle), std::make_move_iterator(chunk.end()));
     chunk.erase(middle, chunk.end());
     chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::move(upper));
   }

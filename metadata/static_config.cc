@@ -1,0 +1,174 @@
+#include "metadata/static_config.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/assert.h"
+
+namespace barnabas::metadata {
+namespace {
+
+/// Settings whose full names carry a listener, a mechanism or a plug-in's own key.
+constexpr std::array family_prefixes = {std::string_view("listener.name."), std::string_view("rsm.config."),
+                                        std::string_view("rlmm.config."),
+                                        std::string_view("config.providers.")};
+
+/// Sorted. A setting is listed here when changing it changes what the broker does, and only then.
+constexpr auto effective = std::to_array<std::string_view>({
+    "advertised.listeners",
+    "auto.create.topics.enable",
+    "broker.id",
+    "broker.rack",
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.type",
+    "compression.zstd.level",
+    "connections.max.idle.ms",
+    "controller.listener.names",
+    "default.replication.factor",
+    "delete.topic.enable",
+    "disk.threads",
+    "fetch.max.bytes",
+    "inter.broker.listener.name",
+    "listener.security.protocol.map",
+    "listeners",
+    "log.cleanup.policy",
+    "log.dir",
+    "log.dirs",
+    "log.flush.before.ack",
+    "log.flush.interval.messages",
+    "log.flush.interval.ms",
+    "log.flush.offset.checkpoint.interval.ms",
+    "log.flush.scheduler.interval.ms",
+    "log.flush.start.offset.checkpoint.interval.ms",
+    "log.index.interval.bytes",
+    "log.index.size.max.bytes",
+    "log.message.timestamp.after.max.ms",
+    "log.message.timestamp.before.max.ms",
+    "log.message.timestamp.type",
+    "log.open.files.max",
+    "log.retention.bytes",
+    "log.retention.check.interval.ms",
+    "log.retention.hours",
+    "log.retention.minutes",
+    "log.retention.ms",
+    "log.roll.hours",
+    "log.roll.jitter.hours",
+    "log.roll.jitter.ms",
+    "log.roll.ms",
+    "log.segment.bytes",
+    "log.segment.delete.delay.ms",
+    "log.validate.contents",
+    "max.connections",
+    "max.connections.per.ip",
+    "max.connections.per.ip.overrides",
+    "max.decompressed.message.bytes",
+    "max.incremental.fetch.session.cache.slots",
+    "max.request.partition.size.limit",
+    "message.max.bytes",
+    "metadata.log.dir",
+    "min.insync.replicas",
+    "node.id",
+    "num.network.threads",
+    "num.partitions",
+    "num.recovery.threads.per.data.dir",
+    "process.roles",
+    "producer.id.expiration.check.interval.ms",
+    "producer.id.expiration.ms",
+    "queued.max.request.bytes",
+    "socket.listen.backlog.size",
+    "socket.receive.buffer.bytes",
+    "socket.request.max.bytes",
+    "socket.send.buffer.bytes",
+});
+static_assert(std::ranges::is_sorted(effective));
+
+bool in_family(std::string_view name) {
+  return std::ranges::any_of(family_prefixes,
+                             [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+}  // namespace
+
+bool has_effect(std::string_view broker_setting) {
+  return std::ranges::binary_search(effective, broker_setting);
+}
+
+Result<void> StaticConfig::set(std::string_view name, std::string value, std::string origin) {
+  const ConfigDefinition* definition = find_broker_config(name);
+  if (definition == nullptr && !in_family(name)) {
+    std::string text = origin + ": unknown setting " + std::string(name) + " (value \"" + value + "\")";
+    if (const auto nearest = nearest_broker_config(name); !nearest.empty())
+      text += "; did you mean " + std::string(nearest) + "?";
+    else
+      text += "; allowed are the names of Kafka 4.4's broker settings and those in docs/settings.md";
+    return fail(ErrorKind::invalid, std::move(text));
+  }
+  if (definition != nullptr) {
+    if (const auto valid = validate_config(*definition, value); !valid) {
+      std::string allowed(definition->valid_values);
+      if (allowed.empty())
+        allowed = definition->type == ConfigType::boolean ? "[true, false]" : "a value of its type";
+      return fail(ErrorKind::invalid, origin + ": " + valid.error().message + " (allowed: " + allowed + ")");
+    }
+  }
+  given_.insert_or_assign(std::string(name), Entry{std::move(value), std::move(origin)});
+  return {};
+}
+
+const StaticConfig::Entry* StaticConfig::given(std::string_view name) const {
+  const auto at = given_.find(name);
+  return at == given_.end() ? nullptr : &at->second;
+}
+
+std::optional<std::string> StaticConfig::value(std::string_view name) const {
+  if (const Entry* entry = given(name)) return entry->value;
+  const ConfigDefinition* definition = find_broker_config(name);
+  BARNABAS_ASSERT(definition != nullptr);
+  if (definition->default_value == nullptr) return std::nullopt;
+  return definition->default_value;
+}
+
+int64_t StaticConfig::integer(std::string_view name) const {
+  const auto number = parse_integer(text(name));
+  BARNABAS_ASSERT(number.has_value());
+  return *number;
+}
+
+bool StaticConfig::boolean(std::string_view name) const {
+  return parse_boolean(text(name)).value_or(false);
+}
+
+std::string StaticConfig::text(std::string_view name) const {
+  return value(name).value_or("");
+}
+
+std::vector<std::string> StaticConfig::list(std::string_view name) const {
+  const std::string whole = text(name);
+  std::vector<std::string> items;
+  for (std::string_view item : split_list(whole)) items.emplace_back(item);
+  return items;
+}
+
+std::vector<std::string> StaticConfig::without_effect() const {
+  std::vector<std::string> lines;
+  for (const auto& [name, entry] : given_)
+    if (!has_effect(name)) lines.push_back(entry.origin + ": " + name + " has no effect in this version");
+  return lines;
+}
+
+std::optional<std::string> topic_default(const ConfigDefinition& topic_setting, const StaticConfig& config) {
+  for (const ConfigSynonym& synonym : topic_setting.synonyms) {
+    const auto* entry = config.given(synonym.name);
+    if (entry == nullptr) continue;
+    if (synonym.multiplier == 1) return entry->value;
+    const auto number = parse_integer(entry->value);
+    BARNABAS_ASSERT(number.has_value());
+    // -1 hours, minutes or ms all mean "no limit".
+    return std::to_string(*number < 0 ? *number : *number * synonym.multiplier);
+  }
+  if (topic_setting.default_value == nullptr) return std::nullopt;
+  return topic_setting.default_value;
+}
+
+}  // namespace barnabas::metadata
