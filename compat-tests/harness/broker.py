@@ -32,7 +32,8 @@ _START_TIMEOUT_S = {"barnabas": 30, "kafka": 120}
 _STOP_TIMEOUT_S = 60
 _PROBE_TIMEOUT_S = 2.0
 _POLL_S = {"barnabas": 0.005, "kafka": 0.1}
-_LOG_TAIL_LINES = 40
+_LOG_TAIL_LINES = 30
+_LOG_LINE_WIDTH = 300
 
 # Below the range that the kernel gives to outgoing connections: a client must not get the port of a broker
 # that is just being restarted.
@@ -128,7 +129,8 @@ class Broker:
     def log_tail(self, lines=_LOG_TAIL_LINES):
         if not self.log_path.exists():
             return "(no log)"
-        return "\n".join(self.log_path.read_text(errors="replace").splitlines()[-lines:])
+        tail = self.log_path.read_text(errors="replace").splitlines()[-lines:]
+        return "\n".join(line[:_LOG_LINE_WIDTH] for line in tail)
 
     def clean(self):
         """End the process and remove the directory."""
