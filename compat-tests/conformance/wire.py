@@ -26,13 +26,8 @@ def facts_directory():
     return pathlib.Path(configured) if configured else REPOSITORY / "protocol"
 
 
-def vectors_directory():
-    configured = os.environ.get("BARNABAS_WIRE_FACTS")
-    return pathlib.Path(configured) / "vectors" if configured else REPOSITORY / "protocol" / "testdata"
-
-
 def vectors(name):
-    with open(vectors_directory() / name, encoding="utf-8") as file:
+    with open(facts_directory() / "vectors" / name, encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
@@ -148,7 +143,8 @@ class Codec:
         if array:
             return []
         if fields:
-            return Message()
+            live = [inner for inner in fields if in_range(inner["versions"], self.version)]
+            return Message({inner["name"]: self.default(inner) for inner in live})
         return {"bool": False, "string": "", "bytes": b"", "records": None, "uuid": ZERO_ID}.get(kind, 0)
 
     # Reading.

@@ -1,0 +1,36 @@
+"""The APIs under test, with the versions that a Kafka 4.4 broker listener announces."""
+
+ANNOUNCED = {  # name: (key, first, last)
+    "Produce": (0, 0, 13),
+    "Fetch": (1, 4, 18),
+    "ListOffsets": (2, 1, 11),
+    "Metadata": (3, 0, 13),
+    "ApiVersions": (18, 0, 5),
+    "CreateTopics": (19, 2, 7),
+    "DeleteTopics": (20, 1, 6),
+    "DeleteRecords": (21, 0, 2),
+    "InitProducerId": (22, 0, 5),
+    "OffsetForLeaderEpoch": (23, 2, 4),
+    "DescribeConfigs": (32, 1, 4),
+    "DescribeLogDirs": (35, 1, 5),
+    "CreatePartitions": (37, 0, 3),
+    "DescribeCluster": (60, 0, 2),
+    "DescribeProducers": (61, 0, 0),
+    "DescribeTopicPartitions": (75, 0, 0),
+}
+
+# Produce 0 to 2 are announced for the sake of old clients' negotiation, but sending one closes the connection.
+PRODUCE_FIRST_SERVED = 3
+PRODUCE_FIRST_WITH_TOPIC_ID = 13
+FETCH_FIRST_WITH_SESSION = 7
+FETCH_FIRST_WITH_TOPIC_ID = 13
+
+
+def versions(api):
+    """Every version that is served."""
+    _, first, last = ANNOUNCED[api]
+    return range(PRODUCE_FIRST_SERVED if api == "Produce" else first, last + 1)
+
+
+def newest(api):
+    return ANNOUNCED[api][2]

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Runs suites against one broker: `run.py [FAMILY…] [unittest options]`; without a family, all of them.
+
+BARNABAS_TEST_TARGET=kafka|barnabas says which broker (see ../harness/broker.py). The broker is started for the run and
+ends with it, unless BARNABAS_BOOTSTRAP=host:port names one that runs already.
+"""
+
+import pathlib
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIPPED = 77
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE))
+
+
+def families():
+    return sorted(path.stem.removeprefix("test_") for path in HERE.glob("test_*.py"))
+
+
+def main(arguments):
+    chosen = [name for name in arguments if name in families()]
+    rest = [argument for argument in arguments if argument not in chosen]
+    loader = unittest.TestLoader()
+    suite = unittest.TestSuite(
+        loader.loadTestsFromName(f"test_{family}") for family in chosen or families())
+    if "-k" in rest:
+        pattern = rest[rest.index("-k") + 1]
+        suite = unittest.TestSuite(case for case in flat(suite) if pattern in case.id())
+    result = unittest.TextTestRunner(verbosity=2 if "-v" in rest else 1).run(suite)
+    if result.testsRun and len(result.skipped) == result.testsRun:
+        sys.exit(SKIPPED)
+    sys.exit(0 if result.wasSuccessful() else 1)
+
+
+def flat(suite):
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from flat(test)
+        else:
+            yield test
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
