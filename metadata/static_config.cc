@@ -116,6 +116,10 @@ Result<void> StaticConfig::set(std::string_view name, std::string value, std::st
   return {};
 }
 
+void StaticConfig::forget(std::string_view name) {
+  if (const auto at = given_.find(name); at != given_.end()) given_.erase(at);
+}
+
 const StaticConfig::Entry* StaticConfig::given(std::string_view name) const {
   const auto at = given_.find(name);
   return at == given_.end() ? nullptr : &at->second;

@@ -26,6 +26,9 @@ class StaticConfig {
   /// accepted.
   Result<void> set(std::string_view name, std::string value, std::string origin);
 
+  /// Back to the default.
+  void forget(std::string_view name);
+
   /// What was set, not the default.
   const Entry* given(std::string_view name) const;
   const std::map<std::string, Entry, std::less<>>& all_given() const { return given_; }

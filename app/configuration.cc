@@ -1,0 +1,69 @@
+#include "app/configuration.h"
+
+#include "app/properties.h"
+
+namespace barnabas::app {
+namespace {
+
+Result<void> set_all(metadata::StaticConfig& config, const std::string& file, std::string_view text) {
+  const auto properties = parse_properties(text);
+  if (!properties) return fail(file, properties.error());
+  for (const Property& property : *properties)
+    BARNABAS_TRY(config.set(property.name, property.value, file + ":" + std::to_string(property.line)));
+  return {};
+}
+
+Result<void> apply_override(metadata::StaticConfig& config, const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return fail(ErrorKind::invalid, "--override " + text + ": expected name=value");
+  return config.set(text.substr(0, equals), text.substr(equals + 1), "--override");
+}
+
+/// Container images leave "listeners" to be derived: the advertised addresses, bound on all interfaces.
+Result<void> derive_listeners(metadata::StaticConfig& config) {
+  const auto* advertised = config.given("advertised.listeners");
+  if (advertised == nullptr || config.given("listeners") != nullptr) return {};
+  std::string derived;
+  for (std::string_view item : metadata::split_list(advertised->value)) {
+    const auto host = item.find("://");
+    const auto port = item.rfind(':');
+    if (host == item.npos || port == item.npos || port <= host) continue;
+    if (!derived.empty()) derived += ',';
+    derived += std::string(item.substr(0, host)) + "://0.0.0.0" + std::string(item.substr(port));
+  }
+  return config.set("listeners", derived, advertised->origin + " (derived)");
+}
+
+}  // namespace
+
+std::string_view embedded_configuration() {
+  return "process.roles=broker,controller\n"
+         "node.id=1\n"
+         "listeners=PLAINTEXT://127.0.0.1:9092\n"
+         "log.dirs=data\n";
+}
+
+Result<metadata::StaticConfig> load_configuration(const ConfigurationSources& sources) {
+  metadata::StaticConfig config;
+  if (sources.file.empty()) {
+    BARNABAS_TRY(set_all(config, "embedded default", embedded_configuration()));
+  } else {
+    BARNABAS_TRY(set_all(config, sources.file, sources.file_text));
+  }
+  // The embedded listeners must not hide those that the environment's advertised addresses imply.
+  bool advertised_in_environment = false;
+  bool listeners_in_environment = false;
+  for (const EnvironmentSetting& setting : sources.environment) {
+    BARNABAS_TRY(config.set(setting.name, setting.value, setting.variable));
+    advertised_in_environment |= setting.name == "advertised.listeners";
+    listeners_in_environment |= setting.name == "listeners";
+  }
+  if (sources.file.empty() && advertised_in_environment && !listeners_in_environment)
+    config.forget("listeners");
+  for (const std::string& text : sources.overrides) BARNABAS_TRY(apply_override(config, text));
+  BARNABAS_TRY(derive_listeners(config));
+  return config;
+}
+
+}  // namespace barnabas::app

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/environment.h"
+#include "base/result.h"
+#include "metadata/static_config.h"
+
+namespace barnabas::app {
+
+/// Where the broker's settings come from, in rising order of precedence.
+struct ConfigurationSources {
+  std::string file;       ///< path; empty: the embedded default
+  std::string file_text;  ///< its content; ignored when `file` is empty
+  std::vector<EnvironmentSetting> environment;
+  std::vector<std::string> overrides;  ///< "name=value"
+};
+
+/// Merges and checks them. Errors name file and line (or variable, or --override), setting, value and what is
+/// allowed.
+Result<metadata::StaticConfig> load_configuration(const ConfigurationSources& sources);
+
+/// What a broker without a settings file runs on: one node with both roles on loopback, data in ./data.
+std::string_view embedded_configuration();
+
+}  // namespace barnabas::app
