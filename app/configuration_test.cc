@@ -9,8 +9,8 @@ namespace {
 
 std::vector<std::pair<std::string, std::string>> parsed(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (const Property& property : parse_properties(text).value())
-    pairs.emplace_back(property.name, property.value);
+  const auto properties = parse_properties(text).value();
+  for (const Property& property : properties) pairs.emplace_back(property.name, property.value);
   return pairs;
 }
 
