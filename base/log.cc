@@ -1,0 +1,112 @@
+#include "base/log.h"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+namespace barnabas {
+
+namespace {
+
+std::atomic<LogSink> replaced_sink = nullptr;
+
+/// WARN and ERROR as people grep for them, padded to the same width.
+class LevelName : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& into) override {
+    static constexpr std::string_view names[] = {"TRACE", "DEBUG", "INFO ", "WARN ", "ERROR", "FATAL", "     "};
+    const std::string_view name = names[message.level];
+    into.append(name.data(), name.data() + name.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<LevelName>(); }
+};
+
+/// Never destroyed: threads may log while the process ends.
+spdlog::sinks::sink& standard_error() {
+  static spdlog::sinks::sink* sink = [] {
+    auto formatter = std::make_unique<spdlog::pattern_formatter>();
+    formatter->add_flag<LevelName>('*').set_pattern("%Y-%m-%d %H:%M:%S.%e %* %-9n %v");
+    auto* made = new spdlog::sinks::stderr_sink_mt();
+    made->set_formatter(std::move(formatter));
+    return made;
+  }();
+  return *sink;
+}
+
+bool is_utf8_continuation(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
+}
+
+/// Bytes of the well-formed UTF-8 character at the start of `text`, 0 if there is none. Control characters of the C1
+/// block count as none.
+std::size_t utf8_length(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const std::size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!is_utf8_continuation(text[i])) return 0;
+  }
+  if (lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) return 0;
+  return length;
+}
+
+}  // namespace
+
+void Logger::write_line(LogLevel level, fmt::string_view format, fmt::format_args args) const {
+  fmt::memory_buffer text;
+  fmt::vformat_to(fmt::appender(text), format, args);
+  if (LogSink sink = replaced_sink.load()) {
+    sink(level, name_, {text.data(), text.size()});
+    return;
+  }
+  const auto spdlog_level = static_cast<spdlog::level::level_enum>(level);
+  spdlog::sinks::sink& sink = standard_error();
+  sink.log(spdlog::details::log_msg(name_, spdlog_level, {text.data(), text.size()}));
+  sink.flush();
+}
+
+std::string log_text(std::string_view text, std::size_t length_max) {
+  std::string quoted = "\"";
+  const std::string_view shown = text.substr(0, length_max);
+  for (std::size_t i = 0; i < shown.size();) {
+    const char c = shown[i];
+    const std::size_t length = utf8_length(shown.substr(i));
+    if (c == '"' || c == '\\') {
+      quoted += {'\\', c};
+    } else if (c == '\n') {
+      quoted += "\\n";
+    } else if (length == 0 || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      fmt::format_to(std::back_inserter(quoted), "\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      quoted += shown.substr(i, length);
+    }
+    i += std::max<std::size_t>(length, 1);
+  }
+  if (shown.size() < text.size()) quoted += "…";
+  return quoted + '"';
+}
+
+std::optional<uint64_t> LogLimiter::admit(Instant now) {
+  std::lock_guard lock(mutex_);
+  if (now - window_start_ >= interval_) {
+    window_start_ = now;
+    written_ = 0;
+  }
+  if (written_ == lines_) {
+    ++left_out_;
+    return std::nullopt;
+  }
+  ++written_;
+  return std::exchange(left_out_, 0);
+}
+
+void set_log_sink(LogSink sink) {
+  replaced_sink.store(sink);
+}
+
+}  // namespace barnabas
