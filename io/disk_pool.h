@@ -21,7 +21,7 @@ class DiskPool {
   struct Options {
     std::string name = "disk";         ///< threads are called "<name>-0", "<name>-1" …; at most 10 characters
     std::size_t threads = 2;
-    std::size_t queue_max = 1 << 16;   ///< work that waits; above it submit refuses
+    std::size_t queue_max = 1 << 16;  ///< work that waits; above it submit refuses
   };
 
   explicit DiskPool(Options options);
@@ -41,7 +41,7 @@ class DiskPool {
   std::size_t threads() const { return threads_.size(); }
 
  private:
-  void run(std::size_t index);
+  void run();
 
   const Options options_;
   mutable std::mutex mutex_;

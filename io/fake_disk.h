@@ -38,18 +38,18 @@ inline constexpr std::size_t disk_call_count = 16;
 
 /// One planned failure of a FakeDisk.
 struct DiskFault {
-  std::optional<DiskCall> call;  ///< only calls of this kind; empty: every kind
-  std::string path_part;         ///< only paths that contain this text; empty: every path (rename: either name)
-  uint64_t nth = 1;              ///< the n-th matching call from now on fails, 1 is the next one
-  int system_error = 5;          ///< the errno it fails with; EIO unless told
-  bool for_good = false;         ///< that call and all matching ones after it, as a dead device does
+  std::optional<DiskCall> call = {};  ///< only calls of this kind; empty: every kind
+  std::string path_part = {};         ///< only paths that contain this text; empty: every path (rename: either name)
+  uint64_t nth = 1;                   ///< the n-th matching call from now on fails, 1 is the next one
+  int system_error = 5;               ///< the errno it fails with; EIO unless told
+  bool for_good = false;              ///< that call and all matching ones after it, as a dead device does
 };
 
 /// What a power cut does to bytes and names that were not synced.
 enum class Unsynced {
-  lost,           ///< all of them are gone
-  partly_kept,    ///< chosen by the seed: any subset of the unsynced 512-byte sectors of a file (so that a write is torn),
-                  ///< and of each directory's unsynced changes any number, oldest first
+  lost,         ///< all of them are gone
+  partly_kept,  ///< chosen by the seed: any subset of the unsynced 512-byte sectors of a file (so that a write is torn), and
+                ///< of each directory's unsynced changes any number, oldest first
 };
 
 /// The twin of the POSIX disk in memory, for tests: says what it was asked, fails on demand and forgets what was not
