@@ -1,0 +1,54 @@
+#include "network/request_handler.h"
+
+#include <utility>
+
+#include "base/assert.h"
+
+namespace barnabas::network {
+
+std::string_view to_string(SecurityProtocol protocol) {
+  switch (protocol) {
+    case SecurityProtocol::plaintext: return "PLAINTEXT";
+    case SecurityProtocol::ssl: return "SSL";
+    case SecurityProtocol::sasl_plaintext: return "SASL_PLAINTEXT";
+    case SecurityProtocol::sasl_ssl: return "SASL_SSL";
+  }
+  return "UNKNOWN";
+}
+
+std::string ConnectionContext::peer() const {
+  const bool bracket = peer_address.find(':') != std::string::npos;
+  return (bracket ? "[" + peer_address + "]" : peer_address) + ":" + std::to_string(peer_port);
+}
+
+ReplySlot& ReplySlot::operator=(ReplySlot&& other) noexcept {
+  std::swap(target_, other.target_);
+  std::swap(request_, other.request_);
+  return *this;
+}
+
+ReplySlot::~ReplySlot() {
+  if (target_) target_->on_close(request_, "request dropped without an answer");
+}
+
+void ReplySlot::reply(OutgoingFrame frame) {
+  BARNABAS_ASSERT(pending());
+  std::exchange(target_, nullptr)->on_reply(request_, std::move(frame));
+}
+
+void ReplySlot::no_reply() {
+  BARNABAS_ASSERT(pending());
+  std::exchange(target_, nullptr)->on_no_reply(request_);
+}
+
+void ReplySlot::close(std::string reason) {
+  BARNABAS_ASSERT(pending());
+  std::exchange(target_, nullptr)->on_close(request_, std::move(reason));
+}
+
+void ReplySlot::allow_next() {
+  BARNABAS_ASSERT(pending());
+  target_->on_allow_next(request_);
+}
+
+}  // namespace barnabas::network
