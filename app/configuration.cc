@@ -1,6 +1,6 @@
 #include "app/configuration.h"
 
-#include "app/properties.h"
+#include "base/properties.h"
 
 namespace barnabas::app {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/properties.h"
+#include "base/properties.h"
 
 namespace barnabas::app {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace barnabas::app {
+namespace barnabas {
 
 struct Property {
   std::string name;
@@ -20,4 +20,4 @@ struct Property {
 /// line for a broken \u escape.
 Result<std::vector<Property>> parse_properties(std::string_view text);
 
-}  // namespace barnabas::app
+}  // namespace barnabas

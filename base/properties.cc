@@ -1,9 +1,9 @@
-#include "app/properties.h"
+#include "base/properties.h"
 
 #include <charconv>
 #include <cstdint>
 
-namespace barnabas::app {
+namespace barnabas {
 namespace {
 
 bool is_blank(char c) {
@@ -116,4 +116,4 @@ Result<std::vector<Property>> parse_properties(std::string_view text) {
   return properties;
 }
 
-}  // namespace barnabas::app
+}  // namespace barnabas
