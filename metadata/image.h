@@ -12,10 +12,6 @@
 #include "base/uuid.h"
 #include "metadata/shared_map.h"
 
-namespace barnabas::protocol {
-struct MetadataRecord;
-}
-
 /// The state of the cluster at one offset of the metadata log. Everything in an image is immutable and held
 /// by shared_ptr<const …>: readers on any thread keep an image as long as they like and see one consistent
 /// state.
@@ -119,12 +115,27 @@ struct BrokerImage {
   bool operator==(const BrokerImage&) const = default;
 };
 
-/// A record that this broker carries on from snapshot to snapshot without acting upon it (access control,
-/// SCRAM credentials, quotas, delegation tokens, controllers). `key` names what a later record of the same
-/// kind replaces.
+/// A voter of the metadata quorum (kraft.version 1), from the last Voters control record.
+struct VoterImage {
+  NodeId id = no_node;
+  Uuid directory_id;
+  std::vector<BrokerEndpoint> endpoints;  ///< security protocols are not known
+  FeatureRange kraft_versions;
+  bool operator==(const VoterImage&) const = default;
+};
+
+/// A record that this broker carries on from snapshot to snapshot without acting upon it (access control, SCRAM
+/// credentials, quotas, delegation tokens, controllers).
 struct KeptRecord {
-  std::string key;
-  std::shared_ptr<const protocol::MetadataRecord> record;
+  std::string key;               ///< what a later record of the kind replaces or removes; begins with the record's type
+  std::vector<std::byte> value;  ///< as in the log: frame version, type, version, message
+};
+
+/// Topics whose names are equal once '.' is taken for '_' (in metric names they would be one). Only names with such a
+/// character are listed.
+struct CollidingNames {
+  std::string normalized;
+  std::vector<std::string> names;  ///< more than one only in directories of old brokers
 };
 
 struct TopicNameOf {
@@ -137,6 +148,9 @@ struct ConfigResourceOf {
   const ConfigResource& operator()(const std::shared_ptr<const ConfigImage>& config) const {
     return config->resource;
   }
+};
+struct NormalizedNameOf {
+  const std::string& operator()(const std::shared_ptr<const CollidingNames>& names) const { return names->normalized; }
 };
 struct KeptKeyOf {
   const std::string& operator()(const std::shared_ptr<const KeptRecord>& kept) const { return kept->key; }
@@ -157,11 +171,13 @@ struct MetadataImage {
 
   SharedMap<std::shared_ptr<const TopicImage>, TopicNameOf> topics_by_name;  ///< sorted by name
   SharedMap<std::shared_ptr<const TopicImage>, TopicIdOf> topics_by_id;
+  SharedMap<std::shared_ptr<const CollidingNames>, NormalizedNameOf> colliding_names;
   SharedMap<std::shared_ptr<const ConfigImage>, ConfigResourceOf> configs;
   SharedMap<std::shared_ptr<const KeptRecord>, KeptKeyOf> kept;
   std::map<NodeId, std::shared_ptr<const BrokerImage>> brokers;
   std::map<std::string, int16_t, std::less<>> features;  ///< finalized levels, without kraft.version
   int16_t kraft_version = 0;                             ///< from a control record of the log
+  std::vector<VoterImage> voters;                        ///< empty with kraft.version 0: settings name them then
   int64_t next_producer_id = 0;                          ///< first id that no block holds yet
   std::size_t partition_count = 0;                       ///< of all topics together
 

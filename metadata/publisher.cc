@@ -1,0 +1,35 @@
+#include "metadata/publisher.h"
+
+#include <utility>
+
+#include "base/assert.h"
+
+namespace barnabas::metadata {
+
+ImagePublisher::ImagePublisher() : current_(std::make_shared<const MetadataImage>()) {}
+
+void ImagePublisher::subscribe(Listener listener) {
+  const std::lock_guard lock(mutex_);
+  const MetadataImagePtr image = current();
+  listener(all_of(*image), image);
+  listeners_.push_back(std::move(listener));
+}
+
+void ImagePublisher::publish(const MetadataChanges& changes, MetadataImagePtr image) {
+  const std::lock_guard lock(mutex_);
+  BARNABAS_ASSERT(image != nullptr);
+  BARNABAS_ASSERT(image->position.offset >= current()->position.offset);
+  for (const auto& listener : listeners_) listener(changes, image);
+  current_.store(std::move(image), std::memory_order_release);
+}
+
+MetadataChanges all_of(const MetadataImage& image) {
+  MetadataChanges changes;
+  changes.all = changes.features = changes.producer_ids = changes.kept = true;
+  changes.changed_topics.assign(image.topics_by_name.begin(), image.topics_by_name.end());
+  for (const auto& config : image.configs) changes.changed_configs.push_back(config->resource);
+  for (const auto& [id, broker] : image.brokers) changes.changed_brokers.push_back(id);
+  return changes;
+}
+
+}  // namespace barnabas::metadata
