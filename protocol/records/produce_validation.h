@@ -77,7 +77,8 @@ struct ProduceFailure {
 /// The order of the checks, and so which error wins, is Kafka 4.4's: one whole batch of magic 2; zstd from version 7;
 /// no second batch; base offset 0; size; checksum; count and offset range; no control batch; sequence; then the
 /// records. Where Kafka answers UNKNOWN_SERVER_ERROR or nothing, this says INVALID_RECORD (null records, unknown
-/// codec, contents that do not decompress, lengths near 2^31, overlong varints, wrong offset deltas in a compressed batch).
+/// codec, contents that do not decompress, overlong varints, wrong offset deltas in a compressed batch) or
+/// CORRUPT_MESSAGE (a batch length near 2^31).
 ///
 /// A plain batch costs one checksum pass and one walk over the records, and no allocation. A compressed one is
 /// decompressed once, in memory bounded by a constant (see Decompressor). A rebuilt one needs max_message_bytes more.

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/types.h"
@@ -61,13 +59,14 @@ class RecordBatchBuilder {
 
  private:
   void begin_record(Offset offset, TimestampMs timestamp);
-  void write(ByteView bytes) { stream_.write(bytes, out_); }
+  void end_record();
 
   RecordBatchOptions options_;
   RecordBatchHeader header_;
   CompressionStream stream_;
   std::vector<std::byte> out_;
-  std::vector<std::byte> scratch_;
+  std::vector<std::byte> body_;    // the record that is being written
+  std::vector<std::byte> length_;  // and its length
   TimestampMs max_timestamp_ = no_timestamp;
   Offset next_offset_;
   std::optional<Offset> last_offset_;

@@ -1,16 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "base/types.h"
-#include "protocol/compression/decompressor.h"
 #include "protocol/records/record_batch.h"
 
 namespace barnabas::protocol {
+
+class CompressedRecords;
 
 struct RecordHeader {
   std::string_view key;
@@ -101,18 +103,14 @@ class RecordReader {
   Result<bool> next(RecordView& record);
 
  private:
-  class Stream;
-  Result<bool> next_plain(RecordView& record);
-  Result<bool> next_compressed(RecordView& record);
-  Result<bool> failed(Error error);
-  Result<bool> at_end(bool bytes_left);
-  void complete(RecordView& record) const;
+  Result<bool> read(RecordView& record);
+  Result<bool> check_end();
 
   RecordBatchView batch_;
-  RecordReaderOptions options_;
-  ByteView plain_;
+  int32_t record_count_;
   int32_t records_read_ = 0;
-  std::unique_ptr<Stream> stream_;  ///< only for compressed batches
+  ByteView plain_;                              // what is left of a plain batch
+  std::unique_ptr<CompressedRecords> stream_;  // only for compressed batches
   std::optional<Error> error_;
 };
 

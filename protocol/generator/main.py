@@ -1,0 +1,52 @@
+"""Generates the messages from the schemas.
+
+    main.py --list                          the files that are generated, one per line
+    main.py --protocol DIR --output DIR     generates them; files that would not change are left alone
+"""
+import argparse
+import json
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import emit_api  # noqa: E402
+import emit_header  # noqa: E402
+import emit_source  # noqa: E402
+import schema  # noqa: E402
+
+
+def generate(protocol):
+    """All generated files: name below the output directory -> text."""
+    messages = schema.load_all(protocol / "schemas")
+    apis = json.loads((protocol / "apis.json").read_text(encoding="utf-8"))["apis"]
+    names = emit_api.api_names(apis)
+    files = {"protocol/api_key.h": emit_api.api_key_header(apis), "protocol/api_table.cc": emit_api.api_table(apis)}
+    for message in messages:
+        files["protocol/messages/%s.h" % message.file_name] = emit_header.header(message, names)
+    for name, group in zip(emit_source.group_names(), emit_source.grouped(messages)):
+        files["protocol/messages/" + name] = emit_source.source(group)
+    return files
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--protocol", type=pathlib.Path, required=True, help="the protocol room")
+    parser.add_argument("--output", type=pathlib.Path, help="the folder for generated files")
+    parser.add_argument("--list", action="store_true", help="only name the files")
+    arguments = parser.parse_args()
+    files = generate(arguments.protocol)
+    if arguments.list:
+        print(";".join(files), end="")
+        return
+    for name, text in files.items():
+        path = arguments.output / name
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
