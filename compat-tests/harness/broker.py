@@ -126,6 +126,11 @@ class Broker:
                 return int(line.split()[1]) * 1024
         raise self._error("no VmRSS: the process has ended")
 
+    def offered_apis(self):
+        """API key → (least version, greatest version), as ApiVersions answers."""
+        with socket.create_connection((HOST, self.port), timeout=_PROBE_TIMEOUT_S) as connection:
+            return _api_versions(connection)
+
     def log_tail(self, lines=_LOG_TAIL_LINES):
         if not self.log_path.exists():
             return "(no log)"
@@ -219,8 +224,7 @@ def is_ready(port, host=HOST):
     """Whether a broker answers ApiVersions without error and lists itself in Metadata."""
     try:
         with socket.create_connection((host, port), timeout=_PROBE_TIMEOUT_S) as connection:
-            api_versions = call(connection, key=18, version=0, body=b"")
-            if struct.unpack_from(">h", api_versions)[0] != 0:
+            if not _api_versions(connection):
                 return False
             no_topics, no_auto_creation = struct.pack(">i", 0), b"\0"
             metadata = call(connection, key=3, version=4, body=no_topics + no_auto_creation)
@@ -228,6 +232,14 @@ def is_ready(port, host=HOST):
             return brokers > 0
     except (OSError, struct.error):
         return False
+
+
+def _api_versions(connection):
+    """The offered API keys with their least and greatest versions; none where the answer is an error."""
+    body = call(connection, key=18, version=0, body=b"")
+    error, count = struct.unpack_from(">hi", body)
+    entries = (struct.unpack_from(">hhh", body, 6 + 6 * i) for i in range(count))
+    return {} if error else {key: (least, greatest) for key, least, greatest in entries}
 
 
 def call(connection, key, version, body):

@@ -56,11 +56,12 @@ def compile_java(name, sources, classpath):
     """Compile into the build directory `name`; returns the class path to run with."""
     classes = build_directory(name) / "classes"
     shutil.rmtree(classes, ignore_errors=True)
-    subprocess.run(
+    done = subprocess.run(
         ["javac", "-Xlint:all,-processing,-classfile", "-Werror", "--release", "17", "-d", str(classes),
-         "-cp", classpath, *map(str, sources)],
-        check=True,
+         "-cp", classpath, *map(str, sources)]
     )
+    if done.returncode != 0:
+        sys.exit("FAILED: javac")
     return f"{classes}{os.pathsep}{classpath}"
 
 
