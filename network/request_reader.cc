@@ -1,0 +1,93 @@
+#include "network/request_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/assert.h"
+#include "base/endian.h"
+
+namespace barnabas::network {
+
+namespace {
+
+/// How much of the next request may be read along with the end of a large one: its head and whatever small requests
+/// follow. What is read along is copied once more, so no more than this.
+constexpr std::size_t read_along_bytes = 16 << 10;
+
+}  // namespace
+
+RequestReader::State RequestReader::begin_frame() {
+  size_ = load_big_endian<uint32_t>(head_.data());
+  if (size_ == 0 || size_ > request_bytes_max_) return failure_ = State::bad_size;
+  auto frame = pool_.allocate(size_);
+  if (!frame) return failure_ = State::no_memory;
+  frame_ = std::move(*frame);
+  in_frame_ = true;
+  arrived_ = 0;
+  return State::complete;
+}
+
+RequestReader::State RequestReader::advance() {
+  if (failure_ != State::need_bytes) return failure_;
+  if (!in_frame_) {
+    const std::size_t taken = std::min<std::size_t>(head_.size() - head_count_, input_.size());
+    std::copy_n(input_.begin(), taken, head_.begin() + head_count_);
+    input_ = input_.subspan(taken);
+    head_count_ = static_cast<uint8_t>(head_count_ + taken);
+    if (head_count_ < head_.size()) return State::need_bytes;
+    if (const State state = begin_frame(); state != State::complete) return state;
+    head_count_ = 0;
+  }
+  const uint32_t taken = static_cast<uint32_t>(std::min<std::size_t>(size_ - arrived_, input_.size()));
+  if (taken > 0) {
+    std::memcpy(frame_.mutable_bytes().data() + arrived_, input_.data(), taken);
+    input_ = input_.subspan(taken);
+    arrived_ += taken;
+    pool_.charge(frame_, taken);
+  }
+  return arrived_ == size_ ? State::complete : State::need_bytes;
+}
+
+Frame RequestReader::take() {
+  BARNABAS_ASSERT(in_frame_ && arrived_ == size_);
+  in_frame_ = false;
+  return std::exchange(frame_, Frame());
+}
+
+IoOutcome RequestReader::read(Transport& transport, std::span<std::byte> scratch, bool& filled) {
+  BARNABAS_ASSERT(input_.empty());
+  const std::size_t wanted = in_frame_ ? size_ - arrived_ : 0;
+  if (wanted >= scratch.size() / 2) scratch = scratch.first(std::min(read_along_bytes, scratch.size()));
+  const MutableByteView direct =
+      in_frame_ ? frame_.mutable_bytes().subspan(arrived_, wanted) : MutableByteView();
+  const iovec pieces[] = {{direct.data(), direct.size()}, {scratch.data(), scratch.size()}};
+  const std::size_t first = direct.empty() ? 1 : 0;
+  const IoOutcome outcome = transport.read(std::span(pieces).subspan(first));
+  filled = outcome.bytes == wanted + scratch.size();
+  const std::size_t into_frame = std::min(outcome.bytes, wanted);
+  if (into_frame > 0) {
+    arrived_ += static_cast<uint32_t>(into_frame);
+    pool_.charge(frame_, static_cast<uint32_t>(into_frame));
+  }
+  input_ = scratch.first(outcome.bytes - into_frame);
+  input_in_scratch_ = true;
+  return outcome;
+}
+
+void RequestReader::keep_rest() {
+  if (!input_in_scratch_) {
+    if (input_.empty()) kept_.reset();
+    return;
+  }
+  input_in_scratch_ = false;
+  if (input_.empty()) {
+    kept_.reset();
+    return;
+  }
+  auto kept = std::make_unique_for_overwrite<std::byte[]>(input_.size());
+  std::memcpy(kept.get(), input_.data(), input_.size());
+  input_ = {kept.get(), input_.size()};
+  kept_ = std::move(kept);
+}
+
+}  // namespace barnabas::network

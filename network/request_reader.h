@@ -1,0 +1,66 @@
+#pragma once
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "network/frame.h"
+#include "network/frame_pool.h"
+#include "network/transport.h"
+
+namespace barnabas::network {
+
+/// Cuts the bytes of one connection into requests. Reads into a scratch buffer that the connections of a loop share, or,
+/// in the middle of a large request, straight into its frame with the scratch behind it for the head of the next one.
+/// Between uses of the scratch, bytes that were not yet cut are kept aside; they are never more than one scratch full.
+class RequestReader {
+ public:
+  enum class State : uint8_t {
+    need_bytes,
+    complete,   ///< take() has a request
+    bad_size,   ///< negative, zero or above the limit: bad_size() and head_bytes() say what came
+    no_memory,  ///< the system gave no memory for a frame
+  };
+
+  RequestReader(FramePool& pool, uint32_t request_bytes_max) : pool_(pool), request_bytes_max_(request_bytes_max) {}
+
+  /// Cuts from the bytes at hand. May be called again after any result; bad_size and no_memory are final.
+  State advance();
+  /// After State::complete.
+  Frame take();
+
+  /// One read from `transport`. Only after advance said need_bytes. `filled` tells whether all the room was used, so
+  /// that there may be more to read at once. Bytes may lie in `scratch` afterwards until keep_rest.
+  IoOutcome read(Transport& transport, std::span<std::byte> scratch, bool& filled);
+  /// To be called before somebody else uses the scratch.
+  void keep_rest();
+
+  bool in_frame() const { return in_frame_; }
+  /// Nothing at all of a next request has come.
+  bool empty() const { return !in_frame_ && head_count_ == 0 && input_.empty(); }
+  /// Of the request that is coming in, or of the bad one.
+  int32_t frame_size() const { return static_cast<int32_t>(size_); }
+  std::span<const std::byte> head_bytes() const { return head_; }
+
+ private:
+  State begin_frame();
+
+  FramePool& pool_;
+  const uint32_t request_bytes_max_;
+  std::array<std::byte, 4> head_{};
+  uint8_t head_count_ = 0;
+  bool in_frame_ = false;
+  bool input_in_scratch_ = false;
+  State failure_ = State::need_bytes;
+  Frame frame_;
+  uint32_t size_ = 0;
+  uint32_t arrived_ = 0;
+  ByteView input_;  ///< not yet cut: in the scratch, or in kept_
+  std::unique_ptr<std::byte[]> kept_;
+};
+
+}  // namespace barnabas::network

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace barnabas::network {
+
+/// What one non-blocking call did.
+struct IoOutcome {
+  enum class Status : uint8_t {
+    done,   ///< `bytes` above 0 were moved
+    again,  ///< nothing now; wait for the socket
+    end,    ///< the peer will send no more
+    error,  ///< `system_error` has errno
+  };
+  Status status = Status::done;
+  std::size_t bytes = 0;
+  int system_error = 0;
+};
+
+/// The calls through which a connection moves bytes: the socket itself, or an encrypting layer over it. Never blocks on
+/// the peer. Used on one thread at a time.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual IoOutcome read(std::span<const iovec> into) = 0;
+  /// `more`: other bytes follow at once, so a packet that is not full may wait for them.
+  virtual IoOutcome write(std::span<const iovec> from, bool more) = 0;
+  /// Whether send_file works; otherwise parts of files are read into memory and written.
+  virtual bool can_send_files() const = 0;
+  virtual IoOutcome send_file(int file, uint64_t position, std::size_t length) = 0;
+};
+
+/// A TCP socket as it is. Does not own the descriptor.
+class PlainTransport final : public Transport {
+ public:
+  explicit PlainTransport(int socket) : socket_(socket) {}
+  IoOutcome read(std::span<const iovec> into) override;
+  IoOutcome write(std::span<const iovec> from, bool more) override;
+  bool can_send_files() const override { return true; }
+  /// Status end: the file is shorter.
+  IoOutcome send_file(int file, uint64_t position, std::size_t length) override;
+
+ private:
+  int socket_;
+};
+
+}  // namespace barnabas::network
