@@ -12,17 +12,25 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 import emit_api  # noqa: E402
+import emit_errors  # noqa: E402
 import emit_header  # noqa: E402
 import emit_source  # noqa: E402
 import schema  # noqa: E402
 
 
+def read_json(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
 def generate(protocol):
     """All generated files: name below the output directory -> text."""
     messages = schema.load_all(protocol / "schemas")
-    apis = json.loads((protocol / "apis.json").read_text(encoding="utf-8"))["apis"]
+    apis = read_json(protocol / "apis.json")["apis"]
+    errors = read_json(protocol / "errors.json")["errors"]
     names = emit_api.api_names(apis)
-    files = {"protocol/api_key.h": emit_api.api_key_header(apis), "protocol/api_table.cc": emit_api.api_table(apis)}
+    files = {"protocol/api_key.h": emit_api.api_key_header(apis), "protocol/api_table.cc": emit_api.api_table(apis),
+             "protocol/error_code_numbers.h": emit_errors.error_code_header(errors),
+             "protocol/error_table.cc": emit_errors.error_table(errors)}
     for message in messages:
         files["protocol/messages/%s.h" % message.file_name] = emit_header.header(message, names)
     for name, group in zip(emit_source.group_names(), emit_source.grouped(messages)):
