@@ -6,12 +6,33 @@ Cases look their expectation up here, so that nothing differs silently. README.m
 import codes
 from base import IS_KAFKA
 
+# Kafka says UNKNOWN_SERVER_ERROR where its own code threw; a broker that knows what is wrong may say so.
+_CORRUPT = (codes.UNKNOWN_SERVER_ERROR, codes.CORRUPT_MESSAGE, codes.INVALID_RECORD)
+_UNKNOWN_CODEC = (*_CORRUPT, codes.UNSUPPORTED_COMPRESSION_TYPE)
+
 _TABLE = {
     # A body that cannot be read as the newest request header's tags: Kafka closes, but an unknown version's layout is
     # nobody's to judge. Extra (version, body) pairs that are answered.
     "api-versions-any-body": {"kafka": (), "barnabas": ((99, b"arbitrary"), (6, b""), (7, b"\xff" * 40))},
     # Kafka never answers a produce whose records are null.
     "produce-null-records": {"kafka": None, "barnabas": codes.INVALID_RECORD},
+    # Kafka's brokers learn of a topic a little later than its controller.
+    "retries-after-creation": {"kafka": 10_000, "barnabas": 0},
+    # A payload that its codec cannot read.
+    "undecodable": {"kafka": (codes.UNKNOWN_SERVER_ERROR, codes.INVALID_RECORD), "barnabas": _CORRUPT},
+    # Golden bad batches: the codes allowed instead of Kafka's own.
+    "bad-batches": {"kafka": {}, "barnabas": {
+        "length-max-int": _CORRUPT,
+        "record-varint-11-bytes": _CORRUPT,
+        "compressed-gzip-cut-short": _CORRUPT,
+        "compressed-zstd-cut-short": _CORRUPT,
+        **{f"compression-id-{codec}-but-plain-bytes": _CORRUPT for codec in range(1, 5)},
+        **{f"compression-id-{codec}": _UNKNOWN_CODEC for codec in range(5, 8)},
+        "offset-deltas-0-2-1-gzip": _CORRUPT,
+        # Kafka hands deltas that are wrong to consumers when the records are not compressed.
+        **{f"offset-delta{name}": (codes.NONE, codes.INVALID_RECORD)
+           for name in ("s-0-2-1", "s-0-0-0", "s-0-5", "-negative")},
+    }},
 }
 
 

@@ -5,6 +5,7 @@ BARNABAS_TEST_TARGET=kafka|barnabas says which broker (see ../harness/broker.py)
 ends with it, unless BARNABAS_BOOTSTRAP=host:port names one that runs already.
 """
 
+import importlib
 import pathlib
 import sys
 import unittest
@@ -20,6 +21,11 @@ def families():
 
 
 def main(arguments):
+    base = importlib.import_module("base")
+    try:
+        base.shared_address()
+    except base.BrokerError as error:
+        sys.exit(f"FAILED: {error}")
     chosen = [name for name in arguments if name in families()]
     rest = [argument for argument in arguments if argument not in chosen]
     loader = unittest.TestLoader()
