@@ -106,9 +106,9 @@ Result<bool> RecordReader::read(RecordView& record) {
 }
 
 Result<bool> RecordReader::check_end() {
-  bool ended = plain_.empty();
-  if (stream_) BARNABAS_ASSIGN(ended, stream_->at_end());
-  if (!ended) return fail(ErrorKind::invalid_record, to_string(RecordFault::bytes_left_in_batch));
+  const Result<bool> ended = stream_ ? stream_->at_end() : plain_.empty();
+  BARNABAS_TRY(ended);
+  if (!*ended) return fail(ErrorKind::invalid_record, to_string(RecordFault::bytes_left_in_batch));
   return true;
 }
 
