@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import emit_api  # noqa: E402
 import emit_errors  # noqa: E402
 import emit_header  # noqa: E402
+import emit_metadata  # noqa: E402
 import emit_source  # noqa: E402
 import schema  # noqa: E402
 
@@ -30,7 +31,8 @@ def generate(protocol):
     names = emit_api.api_names(apis)
     files = {"protocol/api_key.h": emit_api.api_key_header(apis), "protocol/api_table.cc": emit_api.api_table(apis),
              "protocol/error_code_numbers.h": emit_errors.error_code_header(errors),
-             "protocol/error_table.cc": emit_errors.error_table(errors)}
+             "protocol/error_table.cc": emit_errors.error_table(errors),
+             "protocol/metadata_record_types.h": emit_metadata.metadata_record_types(messages)}
     for message in messages:
         files["protocol/messages/%s.h" % message.file_name] = emit_header.header(message, names)
     for name, group in zip(emit_source.group_names(), emit_source.grouped(messages)):
