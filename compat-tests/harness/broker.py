@@ -81,8 +81,8 @@ class Broker:
         running = self._process is not None and self._process.poll() is None
         return self._process.pid if running else None
 
-    def start(self):
-        """Returns once the broker answers requests. May be called again after stop() or kill()."""
+    def start(self, wait=True):
+        """Returns once the broker answers requests, unless told not to wait. Works again after stop() or kill()."""
         if self.pid:
             raise BrokerError(f"already running, pid {self.pid}")
         command = self._command()
@@ -91,12 +91,23 @@ class Broker:
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=self.home,
                 env=_environment(), start_new_session=True,
             )
-        try:
-            self._await_ready()
-        except BaseException:
-            self.kill()
-            raise
+        if wait:
+            try:
+                self.await_ready()
+            except BaseException:
+                self.kill()
+                raise
         return self
+
+    def await_ready(self):
+        timeout = _START_TIMEOUT_S[self.target]
+        deadline = time.monotonic() + timeout
+        while not is_ready(self.port):
+            if self._process.poll() is not None:
+                raise self._error(f"ended at start with exit code {self._process.returncode}")
+            if time.monotonic() > deadline:
+                raise self._error(f"did not answer on port {self.port} within {timeout} s")
+            time.sleep(_POLL_S[self.target])
 
     def stop(self):
         """SIGTERM; returns the exit code (0 from Barnabas, 143 from Java), or raises if it does not end in time."""
@@ -205,16 +216,6 @@ class Broker:
 
     def _security_map(self):
         return ",".join(f"{name}:PLAINTEXT" for name in self._listener_names())
-
-    def _await_ready(self):
-        timeout = _START_TIMEOUT_S[self.target]
-        deadline = time.monotonic() + timeout
-        while not is_ready(self.port):
-            if self._process.poll() is not None:
-                raise self._error(f"ended at start with exit code {self._process.returncode}")
-            if time.monotonic() > deadline:
-                raise self._error(f"did not answer on port {self.port} within {timeout} s")
-            time.sleep(_POLL_S[self.target])
 
     def _error(self, what):
         return BrokerError(f"{self.target} {what}. Its log ({self.log_path}) ends:\n{self.log_tail()}")

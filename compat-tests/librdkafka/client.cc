@@ -120,6 +120,25 @@ void create_topic(const std::string& name, int partitions, const Settings& confi
   }
 }
 
+RdKafka::ErrorCode produce(RdKafka::Producer& producer, const std::string& topic, std::int32_t partition,
+                           const Record& record, void* opaque) {
+  std::unique_ptr<RdKafka::Headers> headers = to_client(record.headers);
+  for (;;) {
+    const RdKafka::ErrorCode error =
+        producer.produce(topic, partition, RdKafka::Producer::RK_MSG_COPY, payload(record.value), size(record.value),
+                         payload(record.key), size(record.key), record.timestamp_ms, headers.get(), opaque);
+    if (error == RdKafka::ERR__QUEUE_FULL) {
+      producer.poll(poll_ms);
+      continue;
+    }
+    if (error == RdKafka::ERR_NO_ERROR) {
+      headers.release();  // librdkafka's now
+    }
+    producer.poll(0);
+    return error;
+  }
+}
+
 Sender::Sender(const Settings& settings) {
   std::string problem;
   producer_.reset(RdKafka::Producer::create(configuration(settings, this).get(), problem));
@@ -135,22 +154,9 @@ Sender::~Sender() {
 
 void Sender::send(const std::string& topic, std::int32_t partition, const Record& record) {
   Delivery& delivery = deliveries_.emplace_back();
-  std::unique_ptr<RdKafka::Headers> headers = to_client(record.headers);
-  for (;;) {
-    const RdKafka::ErrorCode error =
-        producer_->produce(topic, partition, RdKafka::Producer::RK_MSG_COPY, payload(record.value), size(record.value),
-                           payload(record.key), size(record.key), record.timestamp_ms, headers.get(), &delivery);
-    if (error == RdKafka::ERR__QUEUE_FULL) {
-      producer_->poll(poll_ms);
-      continue;
-    }
-    if (error == RdKafka::ERR_NO_ERROR) {
-      headers.release();  // librdkafka's now
-    } else {
-      delivery.error = error;
-    }
-    producer_->poll(0);
-    return;
+  const RdKafka::ErrorCode error = produce(*producer_, topic, partition, record, &delivery);
+  if (error != RdKafka::ERR_NO_ERROR) {
+    delivery.error = error;
   }
 }
 

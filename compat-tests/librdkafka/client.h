@@ -46,6 +46,11 @@ struct Record {
   bool operator==(const Record&) const = default;
 };
 
+// Queues a record; while librdkafka's queue is full it serves delivery reports and waits. `opaque` comes back in the
+// record's delivery report, which will not come when this returns an error.
+RdKafka::ErrorCode produce(RdKafka::Producer& producer, const std::string& topic, std::int32_t partition,
+                           const Record& record, void* opaque);
+
 // What became of one record. The offset is RdKafka::Topic::OFFSET_INVALID where the broker did not say (acks=0).
 struct Delivery {
   RdKafka::ErrorCode error = RdKafka::ERR__TIMED_OUT;
@@ -58,8 +63,7 @@ class Sender : private RdKafka::DeliveryReportCb {
   explicit Sender(const Settings& settings = {});
   ~Sender() override;
 
-  // Queues a record; waits while librdkafka's queue is full. `partition` may be PARTITION_UA. What librdkafka
-  // refuses at once counts as delivered with that error.
+  // As produce(); `partition` may be PARTITION_UA. What librdkafka refuses at once has that error as its Delivery.
   void send(const std::string& topic, std::int32_t partition, const Record& record);
 
   // Waits for everything sent since the last call; one Delivery per record, in the order of sending.
