@@ -15,6 +15,7 @@ import emit_api  # noqa: E402
 import emit_errors  # noqa: E402
 import emit_header  # noqa: E402
 import emit_metadata  # noqa: E402
+import emit_registry  # noqa: E402
 import emit_source  # noqa: E402
 import schema  # noqa: E402
 
@@ -33,6 +34,7 @@ def generate(protocol):
              "protocol/error_code_numbers.h": emit_errors.error_code_header(errors),
              "protocol/error_table.cc": emit_errors.error_table(errors),
              "protocol/metadata_record_types.h": emit_metadata.metadata_record_types(messages)}
+    files |= emit_registry.registry_files(messages)
     for message in messages:
         files["protocol/messages/%s.h" % message.file_name] = emit_header.header(message, names)
     for name, group in zip(emit_source.group_names(), emit_source.grouped(messages)):
