@@ -26,6 +26,9 @@ SHARED_PROPERTIES = {
     "transaction.state.log.num.partitions": "1",
 }
 
+# Records of 1970 are many in these cases.
+KEEP_FOR_EVER = {"retention.ms": "-1"}
+
 _shared = None
 
 
@@ -206,12 +209,13 @@ class ConformanceTest(unittest.TestCase):
     def new_topic(self, partitions=1, **configs):
         """A usable topic with a name of its own; config names are given with underscores."""
         name = self.new_name()
-        self.client.create_usable(name, partitions, {key.replace("_", "."): value for key, value in configs.items()})
+        given = {key.replace("_", "."): value for key, value in configs.items()}
+        self.client.create_usable(name, partitions, KEEP_FOR_EVER | given)
         return name
 
     def new_topic_with_id(self, partitions=1):
         name = self.new_name()
-        return name, self.client.create_usable(name, partitions)
+        return name, self.client.create_usable(name, partitions, KEEP_FOR_EVER)
 
     def resident_bytes(self):
         if os.environ.get("BARNABAS_BOOTSTRAP"):

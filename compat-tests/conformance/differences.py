@@ -18,6 +18,14 @@ _TABLE = {
     "produce-null-records": {"kafka": None, "barnabas": codes.INVALID_RECORD},
     # Kafka's brokers learn of a topic a little later than its controller.
     "retries-after-creation": {"kafka": 10_000, "barnabas": 0},
+    # A fetch that claims to come from the broker itself.
+    "fetch-as-own-replica": {"kafka": (codes.NOT_LEADER_OR_FOLLOWER,),
+                             "barnabas": (codes.NOT_LEADER_OR_FOLLOWER, codes.UNKNOWN_LEADER_EPOCH)},
+    # (session id, epoch) at the edge, where Kafka's cache of sessions stumbles and says UNKNOWN_SERVER_ERROR.
+    "odd-session-ids": {"kafka": (), "barnabas": ((2**31 - 1, 1), (2**31 - 1, 2**31 - 1))},
+    # Seconds until a look-up by time is right again when records of whole segments were deleted: Kafka searches
+    # segments below the log start, finds nothing there, and gives up, until its next retention round removes them.
+    "time-lookup-after-deleting-records": {"kafka": 10.0, "barnabas": 0.0},
     # A payload that its codec cannot read.
     "undecodable": {"kafka": (codes.UNKNOWN_SERVER_ERROR, codes.INVALID_RECORD), "barnabas": _CORRUPT},
     # Golden bad batches: the codes allowed instead of Kafka's own.

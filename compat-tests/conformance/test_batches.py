@@ -3,7 +3,7 @@
 import struct
 
 import codes
-from base import IS_KAFKA, ConformanceTest, eventually
+from base import IS_KAFKA, KEEP_FOR_EVER, ConformanceTest, eventually
 from differences import differ
 from records import crc32c, split
 from wire import vectors
@@ -30,7 +30,7 @@ class BadBatches(ConformanceTest):
         self.names = {case["name"]: f"bad.{case['name']}" for case in cases}
         answer = self.client.call("CreateTopics", 7, timeoutMs=30000, topics=[
             {"name": self.names[case["name"]], "numPartitions": 1, "replicationFactor": 1, "configs": [
-                {"name": key, "value": value} for key, value in case.get("topicConfig", {}).items()]}
+                {"name": key, "value": value} for key, value in (KEEP_FOR_EVER | case.get("topicConfig", {})).items()]}
             for case in cases])
         self.assertEqual([topic.errorCode for topic in answer.topics if topic.errorCode], [])
         for name in self.names.values():
