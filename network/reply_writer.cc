@@ -1,6 +1,7 @@
 #include "network/reply_writer.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -29,6 +30,10 @@ void ReplyWriter::Gathered::add(const std::byte* from, std::size_t length) {
 void ReplyWriter::push(OutgoingFrame frame) {
   BARNABAS_ASSERT(frame.size() <= INT32_MAX);
   backlog_ += 4 + frame.size();
+  if (first_ >= 16 && first_ * 2 >= queue_.size()) {
+    queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
   Item& item = queue_.emplace_back();
   store_big_endian(item.size.data(), static_cast<uint32_t>(frame.size()));
   item.frame = std::move(frame);
@@ -103,9 +108,11 @@ ReplyWriter::Status ReplyWriter::send_file_piece(Transport& transport, std::size
     return Status::again;
   }
   if (outcome.status == IoOutcome::Status::end) {
+    file_failed_ = true;
     return fail("file of an answer is shorter than promised: " + slice.file->path() + " ends before " +
                 std::to_string(slice.position + slice.length));
   }
+  file_failed_ = outcome.system_error == EIO;
   return fail("sending of " + slice.file->path() + ": " + std::strerror(outcome.system_error));
 }
 

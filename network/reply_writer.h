@@ -36,6 +36,8 @@ class ReplyWriter {
   /// Sends until one of the states above; `turn_bytes` bounds what one connection may send at once.
   Status flush(Transport& transport, std::size_t turn_bytes);
   const std::string& failure() const { return failure_; }
+  /// After Status::failed: a file, not the peer, is at fault.
+  bool file_failed() const { return file_failed_; }
 
   struct ColdPiece {
     io::FileSlice slice;
@@ -83,6 +85,7 @@ class ReplyWriter {
   std::size_t supplied_size_ = 0;
   std::size_t supplied_sent_ = 0;
   std::string failure_;
+  bool file_failed_ = false;
 };
 
 }  // namespace barnabas::network

@@ -1,0 +1,142 @@
+#include "network/acceptor.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "network/socket_address.h"
+
+namespace barnabas::network {
+
+namespace {
+
+constinit Logger log_{"network"};
+
+constexpr int accepted_per_turn = 64;
+/// Without descriptors or memory: until somebody gave some back. Peers wait in the backlog meanwhile.
+constexpr std::chrono::milliseconds pause_time{200};
+
+std::atomic<uint64_t> next_connection_id = 1;
+
+/// Errors that belong to the one connection that was to be accepted (accept(2) passes on its network errors).
+bool concerns_the_peer_only(int error) {
+  switch (error) {
+    case ECONNABORTED:
+    case EINTR:
+    case EPROTO:
+    case EPERM:
+    case ENETDOWN:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case EOPNOTSUPP:
+    case ENETUNREACH:
+      return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Acceptor::Acceptor(EventLoop& loop, int socket, ListenerConfig config, std::vector<std::shared_ptr<ServerLoop>> homes,
+                   std::shared_ptr<ConnectionCounts> counts)
+    : loop_(loop),
+      listening_(socket),
+      socket_(loop.context(), socket),
+      timer_(loop.context()),
+      config_(std::move(config)),
+      homes_(std::move(homes)),
+      counts_(std::move(counts)),
+      next_home_(loop.index()) {}
+
+void Acceptor::start() {
+  loop_.post([self = shared_from_this()] { self->wait(); });
+}
+
+void Acceptor::stop() {
+  if (stopped_.exchange(true)) return;
+  // Takes effect at once, wherever the loop is; the descriptor itself is closed there.
+  ::shutdown(listening_, SHUT_RDWR);
+  loop_.post([self = shared_from_this()] {
+    boost::system::error_code ignored;
+    self->socket_.close(ignored);
+    self->timer_.cancel();
+  });
+}
+
+void Acceptor::wait() {
+  if (stopped_) return;
+  socket_.async_wait(Descriptor::wait_read,
+                     [self = shared_from_this()](const boost::system::error_code&) { self->accept_all(); });
+}
+
+void Acceptor::accept_all() {
+  bool more = true;
+  for (int i = 0; more && i < accepted_per_turn && !stopped_; ++i) {
+    if (!accept_one(more)) return;
+  }
+  wait();
+}
+
+bool Acceptor::accept_one(bool& more) {
+  sockaddr_storage peer{};
+  socklen_t length = sizeof peer;
+  const int socket =
+      ::accept4(listening_, reinterpret_cast<sockaddr*>(&peer), &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (socket >= 0) {
+    admit(socket, peer);
+    return true;
+  }
+  if (errno == EAGAIN || errno == EWOULDBLOCK) {
+    more = false;
+  } else if (!concerns_the_peer_only(errno)) {
+    pause(errno);
+    return false;
+  }
+  return true;
+}
+
+void Acceptor::admit(int socket, const sockaddr_storage& peer) {
+  auto [address, port] = address_of(peer);
+  if (const auto limit = counts_->enter(config_.name, config_.connections_max, address)) {
+    ::close(socket);
+    if (const auto left_out = refusal_log_.admit(std::chrono::steady_clock::now())) {
+      log_.warn("connection refused peer={}:{} listener={} limit=\"{}\" lines_left_out={}", address, port, config_.name,
+                *limit, *left_out);
+    }
+    return;
+  }
+  ServerLoop& home = *homes_[next_home_++ % homes_.size()];
+  auto context = std::make_shared<ConnectionContext>();
+  context->id = next_connection_id.fetch_add(1, std::memory_order_relaxed);
+  context->peer_address = std::move(address);
+  context->peer_port = port;
+  sockaddr_storage local{};
+  socklen_t length = sizeof local;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&local), &length) == 0) {
+    AddressAndPort here = address_of(local);
+    context->local_address = std::move(here.address);
+    context->local_port = here.port;
+  }
+  context->listener = config_.name;
+  context->security_protocol = config_.security_protocol;
+  context->loop = &home.loop();
+  home.loop().post([home = home.shared_from_this(), socket, context = std::move(context)]() mutable {
+    home->adopt(socket, std::move(context));
+  });
+}
+
+void Acceptor::pause(int error) {
+  if (stopped_) return;
+  if (const auto left_out = failure_log_.admit(std::chrono::steady_clock::now())) {
+    log_.error("accepting pauses listener={} error=\"{}\" lines_left_out={}", config_.name, std::strerror(error), *left_out);
+  }
+  timer_.expires_after(pause_time);
+  timer_.async_wait([self = shared_from_this()](const boost::system::error_code&) { self->accept_all(); });
+}
+
+}  // namespace barnabas::network

@@ -1,0 +1,340 @@
+#include "network/connection.h"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "network/page_cache.h"
+#include "network/server_loop.h"
+
+namespace barnabas::network {
+
+namespace {
+
+constinit Logger log_{"network"};
+
+/// What one connection may read, write or start before others get their turn.
+constexpr std::size_t turn_bytes = 1 << 20;
+constexpr uint32_t turn_requests_max = 64;
+/// Answers are gathered up to here while requests are at hand, so that a burst of small requests costs few writes.
+constexpr uint64_t gathered_answers_max = 64 << 10;
+/// How often to look whether the peer of a request that is being served is still there.
+constexpr std::chrono::seconds probe_interval{60};
+/// A request may take the idle time and beyond that as long as it needs at this rate.
+constexpr int32_t slowest_bytes_per_second = 64 << 10;
+
+}  // namespace
+
+Connection::Connection(std::shared_ptr<ServerLoop> home, int socket, std::shared_ptr<ConnectionContext> context)
+    : home_(std::move(home)),
+      context_(std::move(context)),
+      socket_(home_->loop().context(), socket),
+      transport_(socket),
+      reader_(home_->loop().frames(), home_->limits().request_bytes_max),
+      last_activity_(std::chrono::steady_clock::now()),
+      frame_began_(last_activity_),
+      last_bytes_(last_activity_) {}
+
+Connection::~Connection() = default;
+
+void Connection::open() {
+  self_ = shared_from_this();
+  pump();
+}
+
+void Connection::finish() {
+  finishing_ = true;
+  pump();
+}
+
+void Connection::memory_available() {
+  memory_wait_ = false;
+  frame_began_ = std::chrono::steady_clock::now();
+  home_->schedule(*this);
+}
+
+void Connection::close(LogAs log_as, const std::string& reason) {
+  if (closed()) return;
+  context_->closed = true;
+  const bool warning = log_as == LogAs::warning;
+  const auto left_out = warning ? home_->close_log().admit(std::chrono::steady_clock::now()) : std::nullopt;
+  if (left_out || (log_as == LogAs::debug && log_.enabled(LogLevel::debug))) {
+    auto line = fmt::format("connection closed peer={} listener={} client={}/{} reason={}", context_->peer(),
+                            context_->listener, context_->client_software_name, context_->client_software_version, reason);
+    if (left_out.value_or(0) > 0) line += fmt::format(" lines_left_out={}", *left_out);
+    warning ? log_.warn("{}", line) : log_.debug("{}", line);
+  }
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  replies_.clear();
+  writer_ = ReplyWriter();
+  if (handler_knows_) home_->handler().connection_closed(*context_);
+  home_->forget(*this);
+  self_.reset();
+}
+
+void Connection::pump() {
+  if (closed() || pumping_) return;
+  const auto self = shared_from_this();
+  pumping_ = true;
+  turn_read_ = 0;
+  turn_started_ = 0;
+  pump_steps();
+  reader_.keep_rest();
+  pumping_ = false;
+}
+
+void Connection::pump_steps() {
+  do {
+    collect_answers();
+    if (turn_started_ >= turn_requests_max) {
+      if (!writer_.empty()) flush();
+      if (!closed()) home_->schedule(*this);
+      return;
+    }
+    if (may_start() && start_next() == Step::go_on) continue;
+    if (!writer_.empty()) {
+      if (flush() == Step::stop) return;
+      continue;
+    }
+    if (close_if_done() == Step::stop || !may_start() || read() == Step::stop) return;
+  } while (!closed());
+}
+
+bool Connection::may_start() const {
+  return !closing_ && !finishing_ && !room_wait_ && !cold_wait_ && replies_.next_allowed() &&
+         writer_.backlog() < gathered_answers_max && replies_.size() < home_->limits().requests_in_flight_max &&
+         replies_.bytes() < home_->limits().connection_bytes_in_flight_max;
+}
+
+void Connection::collect_answers() {
+  while (replies_.front_done()) {
+    ReplyQueue::Entry entry = replies_.pop();
+    last_activity_ = std::chrono::steady_clock::now();
+    if (entry.outcome == ReplyQueue::Outcome::reply) {
+      writer_.push(std::move(entry.frame));
+    } else if (entry.outcome == ReplyQueue::Outcome::close) {
+      replies_.clear();
+      close_after_answers(std::move(entry.reason));
+    }
+  }
+}
+
+/// go_on: a request was started, or the connection was found to be bad; stop: more bytes are needed.
+Connection::Step Connection::start_next() {
+  switch (reader_.advance()) {
+    case RequestReader::State::need_bytes: return Step::stop;
+    case RequestReader::State::complete: start_request(reader_.take()); break;
+    case RequestReader::State::bad_size: close_after_answers(bad_size_text()); break;
+    case RequestReader::State::no_memory:
+      close_after_answers(fmt::format("no memory for a request of {} bytes", reader_.frame_size()));
+      break;
+  }
+  return Step::go_on;
+}
+
+void Connection::start_request(Frame frame) {
+  home_->end_overdraft(*this);
+  handler_knows_ = true;
+  ++turn_started_;
+  last_activity_ = last_bytes_;
+  frame_began_ = last_bytes_;
+  const uint64_t request = replies_.start(static_cast<uint32_t>(frame.size()));
+  home_->handler().start({std::move(frame), context_, ReplySlot(self_, request), last_bytes_});
+}
+
+void Connection::close_after_answers(std::string reason) {
+  closing_ = true;
+  close_reason_ = std::move(reason);
+}
+
+std::string Connection::bad_size_text() const {
+  const std::string_view head = as_text(reader_.head_bytes());
+  const char* hint = "";
+  if (head.starts_with("\x16\x03")) hint = " (a TLS client?)";
+  if (head == "GET " || head == "POST" || head == "PUT " || head == "HEAD") hint = " (an HTTP client?)";
+  return fmt::format("request size of {} bytes{} is not in 1..{} (socket.request.max.bytes), sent {}", reader_.frame_size(),
+                     hint, home_->limits().request_bytes_max, log_text(head));
+}
+
+Connection::Step Connection::flush() {
+  if (room_wait_ || cold_wait_) return Step::stop;
+  const uint64_t before = writer_.backlog();
+  const ReplyWriter::Status status = writer_.flush(transport_, turn_bytes);
+  if (writer_.backlog() != before) last_activity_ = std::chrono::steady_clock::now();
+  switch (status) {
+    case ReplyWriter::Status::idle: return Step::go_on;
+    case ReplyWriter::Status::again: wait_for_room(); break;
+    case ReplyWriter::Status::cold: read_cold_piece(); break;
+    case ReplyWriter::Status::turn_over: home_->schedule(*this); break;
+    case ReplyWriter::Status::failed:
+      close(writer_.file_failed() ? LogAs::warning : LogAs::debug, std::string(writer_.failure()));
+      break;
+  }
+  return Step::stop;
+}
+
+/// Only when there is nothing to write.
+Connection::Step Connection::close_if_done() {
+  if (!replies_.empty()) return Step::go_on;
+  if (closing_) {
+    close(LogAs::warning, std::string(close_reason_));
+  } else if (finishing_) {
+    close(LogAs::debug, "server stops");
+  } else if (ended_) {
+    close(LogAs::debug, reader_.empty() ? "peer closed" : "peer closed in the middle of a request");
+  }
+  return closed() ? Step::stop : Step::go_on;
+}
+
+Connection::Step Connection::read() {
+  if (ended_ || memory_wait_) return Step::stop;
+  if (!readable_) {
+    wait_for_input();
+    return Step::stop;
+  }
+  if (turn_read_ >= turn_bytes) {
+    home_->schedule(*this);
+    return Step::stop;
+  }
+  if (home_->budget().exhausted() && !home_->may_overdraw(*this)) return Step::stop;
+  const bool fresh = reader_.empty();
+  bool filled = false;
+  const IoOutcome outcome = reader_.read(transport_, home_->scratch(), filled);
+  readable_ = filled;
+  switch (outcome.status) {
+    case IoOutcome::Status::done:
+      turn_read_ += outcome.bytes;
+      last_bytes_ = std::chrono::steady_clock::now();
+      if (fresh) frame_began_ = last_bytes_;
+      break;
+    case IoOutcome::Status::again: break;
+    case IoOutcome::Status::end: ended_ = true; break;
+    case IoOutcome::Status::error: close(LogAs::debug, std::strerror(outcome.system_error)); break;
+  }
+  return Step::go_on;
+}
+
+void Connection::wait_for_input() {
+  if (std::exchange(input_wait_, true)) return;
+  socket_.async_wait(Descriptor::wait_read, [self = shared_from_this()](const boost::system::error_code&) {
+    self->input_wait_ = false;
+    self->readable_ = true;
+    self->pump();
+  });
+}
+
+void Connection::wait_for_room() {
+  room_wait_ = true;
+  socket_.async_wait(Descriptor::wait_write, [self = shared_from_this()](const boost::system::error_code&) {
+    self->room_wait_ = false;
+    self->pump();
+  });
+}
+
+void Connection::read_cold_piece() {
+  cold_wait_ = true;
+  ReplyWriter::ColdPiece cold = writer_.cold_piece(transport_);
+  const bool accepted = home_->disk_pool().submit([self = shared_from_this(), cold = std::move(cold)]() mutable {
+    Result<std::unique_ptr<std::byte[]>> bytes;
+    if (cold.wants_bytes) {
+      auto buffer = std::make_unique_for_overwrite<std::byte[]>(cold.slice.length);
+      const auto got = cold.slice.file->read_at({buffer.get(), cold.slice.length}, cold.slice.position);
+      if (!got) {
+        bytes = std::unexpected(got.error());
+      } else if (*got < cold.slice.length) {
+        bytes = fail(ErrorKind::out_of_range, cold.slice.file->path() + ": shorter than promised");
+      } else {
+        bytes = std::move(buffer);
+      }
+    } else if (auto read = read_into_page_cache(cold.slice); !read) {
+      bytes = std::unexpected(std::move(read).error());
+    }
+    EventLoop& loop = self->home_->loop();
+    loop.post([self = std::move(self), length = cold.slice.length, wants = cold.wants_bytes,
+               bytes = std::move(bytes)]() mutable { self->cold_piece_done(length, wants, std::move(bytes)); });
+  });
+  if (!accepted) close(LogAs::warning, "the disk pool refuses to read for an answer");
+}
+
+void Connection::cold_piece_done(uint64_t length, bool wants_bytes, Result<std::unique_ptr<std::byte[]>> bytes) {
+  if (closed()) return;
+  cold_wait_ = false;
+  if (!bytes) {
+    close(LogAs::warning, "reading for an answer failed: " + bytes.error().message);
+    return;
+  }
+  if (wants_bytes) {
+    writer_.supply(std::move(*bytes), length);
+  } else {
+    writer_.warmed(length);
+  }
+  pump();
+}
+
+void Connection::check_deadlines(Instant now) {
+  const auto idle_max = home_->limits().idle_max;
+  if (idle_max.count() < 0) return;
+  if (!writer_.empty()) {
+    if (room_wait_ && now - last_activity_ >= idle_max) close(LogAs::debug, "peer does not read its answer");
+  } else if (!replies_.empty()) {
+    if (now - last_activity_ < std::min<Instant::duration>(probe_interval, idle_max)) return;
+    last_activity_ = now;
+    if (!input_wait_ && peer_is_gone()) close(LogAs::debug, "peer is gone");
+  } else if (!reader_.empty()) {
+    const std::chrono::seconds at_slowest(reader_.in_frame() ? reader_.frame_size() / slowest_bytes_per_second : 0);
+    if (!memory_wait_ && now - frame_began_ >= idle_max + at_slowest) {
+      close(LogAs::warning, fmt::format("request of {} bytes not completed in time", reader_.frame_size()));
+    }
+  } else if (now - last_activity_ >= idle_max) {
+    close(LogAs::debug, "idle");
+  }
+}
+
+bool Connection::peer_is_gone() const {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  const int socket = const_cast<Descriptor&>(socket_).native_handle();
+  return ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_state == TCP_CLOSE;
+}
+
+void Connection::settle(uint64_t request, ReplyQueue::Outcome outcome, OutgoingFrame frame, std::string reason) {
+  if (!replies_.holds(request)) return;
+  ReplyQueue::Entry& entry = replies_.at(request);
+  BARNABAS_ASSERT(entry.outcome == ReplyQueue::Outcome::pending);
+  entry.outcome = outcome;
+  if (outcome == ReplyQueue::Outcome::reply && frame.size() > INT32_MAX) {
+    entry.outcome = outcome = ReplyQueue::Outcome::close;
+    reason = fmt::format("answer of {} bytes", frame.size());
+  }
+  entry.frame = std::move(frame);
+  entry.reason = std::move(reason);
+  if (outcome == ReplyQueue::Outcome::close) closing_ = true;
+}
+
+void Connection::allow_next(uint64_t request) {
+  if (replies_.holds(request)) replies_.at(request).next_allowed = true;
+}
+
+void Connection::on_reply(uint64_t request, OutgoingFrame frame) {
+  home_->settle_from_anywhere(shared_from_this(), request, ReplyQueue::Outcome::reply, std::move(frame), {});
+}
+
+void Connection::on_no_reply(uint64_t request) {
+  home_->settle_from_anywhere(shared_from_this(), request, ReplyQueue::Outcome::no_reply, {}, {});
+}
+
+void Connection::on_close(uint64_t request, std::string reason) {
+  home_->settle_from_anywhere(shared_from_this(), request, ReplyQueue::Outcome::close, {}, std::move(reason));
+}
+
+void Connection::on_allow_next(uint64_t request) {
+  home_->allow_next_from_anywhere(shared_from_this(), request);
+}
+
+}  // namespace barnabas::network

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <boost/intrusive/list_hook.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "network/event_loops.h"
+#include "network/reply_queue.h"
+#include "network/reply_writer.h"
+#include "network/request_handler.h"
+#include "network/request_reader.h"
+#include "network/transport.h"
+
+namespace barnabas::network {
+
+class ServerLoop;
+
+/// One accepted socket. Everything happens on its loop; only the calls of ReplyTarget come from anywhere and are passed
+/// on there. `pump` is the whole machine: it moves answers to the socket, starts requests and reads, until it can do no
+/// more without waiting, and then arms the waits it needs.
+class Connection final : public ReplyTarget,
+                         public std::enable_shared_from_this<Connection>,
+                         public boost::intrusive::list_base_hook<> {
+ public:
+  /// Owns `socket`, which is non-blocking.
+  Connection(std::shared_ptr<ServerLoop> home, int socket, std::shared_ptr<ConnectionContext> context);
+  ~Connection() override;
+
+  /// Starts to read.
+  void open();
+  /// No further request is started; closes once what was started is answered and sent.
+  void finish();
+  enum class LogAs : uint8_t { nothing, debug, warning };
+  void close(LogAs log_as, const std::string& reason);
+  /// Idle and stalled peers end here. To be called every now and then.
+  void check_deadlines(Instant now);
+  /// Memory for requests is there again.
+  void memory_available();
+
+  void pump();
+  /// What a ReplySlot reported; pump afterwards.
+  void settle(uint64_t request, ReplyQueue::Outcome outcome, OutgoingFrame frame, std::string reason);
+  void allow_next(uint64_t request);
+
+  void on_reply(uint64_t request, OutgoingFrame frame) override;
+  void on_no_reply(uint64_t request) override;
+  void on_close(uint64_t request, std::string reason) override;
+  void on_allow_next(uint64_t request) override;
+
+  bool closed() const { return context_->closed; }
+  const ConnectionContext& context() const { return *context_; }
+
+ private:
+  friend class ServerLoop;
+  using Descriptor = boost::asio::posix::basic_stream_descriptor<EventLoop::Executor>;
+  enum class Step : uint8_t { go_on, stop };
+
+  void pump_steps();
+  bool may_start() const;
+  void collect_answers();
+  Step start_next();
+  Step flush();
+  Step read();
+  Step close_if_done();
+  void start_request(Frame frame);
+  /// No further request; closes once what was started is answered and sent.
+  void close_after_answers(std::string reason);
+  std::string bad_size_text() const;
+  void wait_for_input();
+  void wait_for_room();
+  void read_cold_piece();
+  void cold_piece_done(uint64_t length, bool wants_bytes, Result<std::unique_ptr<std::byte[]>> bytes);
+  bool peer_is_gone() const;
+
+  const std::shared_ptr<ServerLoop> home_;
+  const std::shared_ptr<ConnectionContext> context_;
+  Descriptor socket_;
+  PlainTransport transport_;
+  RequestReader reader_;
+  ReplyQueue replies_;
+  ReplyWriter writer_;
+
+  Instant last_activity_;     ///< the last request or progress of an answer
+  Instant frame_began_;       ///< of the request that is coming in
+  Instant last_bytes_;        ///< the last byte of whatever
+  std::size_t turn_read_ = 0;   ///< bytes read in this turn
+  uint32_t turn_started_ = 0;   ///< requests started in this turn
+  std::string close_reason_;   ///< of `closing_`
+  std::shared_ptr<Connection> self_;  ///< while open
+  bool pumping_ = false;
+  bool scheduled_ = false;      ///< in the loop's list of connections to pump
+  bool readable_ = false;       ///< reading may give something
+  bool input_wait_ = false;     ///< a wait for the socket to become readable is under way
+  bool room_wait_ = false;      ///< the socket is full; a wait is under way
+  bool cold_wait_ = false;      ///< the disk pool is reading
+  bool memory_wait_ = false;    ///< in the loop's list of those that wait for memory
+  bool ended_ = false;          ///< the peer sends no more
+  bool finishing_ = false;      ///< finish was called
+  bool closing_ = false;        ///< to be closed, with a log line, once earlier answers are sent
+  bool handler_knows_ = false;  ///< a request was started
+};
+
+}  // namespace barnabas::network

@@ -1,0 +1,181 @@
+#include "network/server_loop.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "network/frame_pool.h"
+#include "network/memory_budget.h"
+
+namespace barnabas::network {
+
+namespace {
+
+constexpr std::chrono::milliseconds tick_shortest{25};
+constexpr std::chrono::milliseconds tick_longest{1000};
+/// With memory used up, a peer whose request is let in above the budget must go on sending at least this often.
+constexpr std::chrono::seconds overdraft_stall_max{5};
+
+std::chrono::milliseconds tick_interval_for(std::chrono::milliseconds idle_max) {
+  if (idle_max.count() < 0) return tick_longest;
+  return std::clamp(idle_max / 8, tick_shortest, tick_longest);
+}
+
+}  // namespace
+
+ServerLoop::ServerLoop(EventLoop& loop, MemoryBudget& budget, io::DiskPool& disk_pool, RequestHandler& handler,
+                       const ServerLimits& limits, std::shared_ptr<ConnectionCounts> counts)
+    : loop_(loop),
+      budget_(budget),
+      disk_pool_(disk_pool),
+      handler_(handler),
+      limits_(limits),
+      counts_(std::move(counts)),
+      tick_interval_(tick_interval_for(limits.idle_max)),
+      scratch_(std::make_unique_for_overwrite<std::byte[]>(scratch_bytes)),
+      timer_(loop.context()) {}
+
+void ServerLoop::adopt(int socket, std::shared_ptr<ConnectionContext> context) {
+  if (finishing_) {
+    ::close(socket);
+    counts_->leave(context->listener, context->peer_address);
+    return;
+  }
+  auto connection = std::make_shared<Connection>(shared_from_this(), socket, std::move(context));
+  connections_.push_back(*connection);
+  start_ticking();
+  connection->open();
+}
+
+void ServerLoop::forget(Connection& connection) {
+  end_overdraft(connection);
+  std::erase_if(memory_waiters_, [&](const auto& waiter) { return waiter.get() == &connection; });
+  connections_.erase(connections_.iterator_to(connection));
+  counts_->leave(connection.context().listener, connection.context().peer_address);
+}
+
+void ServerLoop::finish_all() {
+  finishing_ = true;
+  for (auto it = connections_.begin(); it != connections_.end();) (it++)->finish();
+}
+
+void ServerLoop::close_all() {
+  finishing_ = true;
+  while (!connections_.empty()) connections_.front().close(Connection::LogAs::debug, "server stops now");
+}
+
+void ServerLoop::schedule(Connection& connection) {
+  if (std::exchange(connection.scheduled_, true)) return;
+  scheduled_.push_back(connection.shared_from_this());
+  if (std::exchange(drain_posted_, true)) return;
+  loop_.post([self = shared_from_this()] { self->drain_scheduled(); });
+}
+
+void ServerLoop::drain_scheduled() {
+  drain_posted_ = false;
+  const auto connections = std::exchange(scheduled_, {});
+  for (const auto& connection : connections) {
+    connection->scheduled_ = false;
+    connection->pump();
+  }
+}
+
+void ServerLoop::settle_from_anywhere(std::shared_ptr<Connection> connection, uint64_t request,
+                                      ReplyQueue::Outcome outcome, OutgoingFrame frame, std::string reason) {
+  if (!loop_.in_this_thread()) {
+    post_report({std::move(connection), request, false, outcome, std::move(frame), std::move(reason)});
+    return;
+  }
+  connection->settle(request, outcome, std::move(frame), std::move(reason));
+  if (!connection->pumping_ && !connection->closed()) schedule(*connection);
+}
+
+void ServerLoop::allow_next_from_anywhere(std::shared_ptr<Connection> connection, uint64_t request) {
+  if (!loop_.in_this_thread()) {
+    post_report({std::move(connection), request, true, ReplyQueue::Outcome::pending, {}, {}});
+    return;
+  }
+  connection->allow_next(request);
+  if (!connection->pumping_ && !connection->closed()) schedule(*connection);
+}
+
+void ServerLoop::post_report(Report report) {
+  bool first;
+  {
+    std::lock_guard lock(mutex_);
+    first = reports_.empty();
+    reports_.push_back(std::move(report));
+  }
+  if (first) loop_.post([self = shared_from_this()] { self->drain_reports(); });
+}
+
+void ServerLoop::drain_reports() {
+  std::vector<Report> reports;
+  {
+    std::lock_guard lock(mutex_);
+    reports.swap(reports_);
+  }
+  // All reports first, so that several answers of one connection leave in one write.
+  for (Report& report : reports) {
+    Connection& connection = *report.connection;
+    if (report.only_allows_next) {
+      connection.allow_next(report.request);
+    } else {
+      connection.settle(report.request, report.outcome, std::move(report.frame), std::move(report.reason));
+    }
+  }
+  for (const Report& report : reports) report.connection->pump();
+}
+
+bool ServerLoop::may_overdraw(Connection& connection) {
+  if (!overdrawn_) overdrawn_ = connection.shared_from_this();
+  if (overdrawn_.get() == &connection) return true;
+  connection.memory_wait_ = true;
+  memory_waiters_.push_back(connection.shared_from_this());
+  if (!std::exchange(memory_callback_, true)) {
+    budget_.when_available([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->loop_.post([self] { self->wake_memory_waiters(); });
+    });
+  }
+  return false;
+}
+
+void ServerLoop::end_overdraft(const Connection& connection) {
+  if (overdrawn_.get() != &connection) return;
+  overdrawn_.reset();
+  if (memory_waiters_.empty()) return;
+  overdrawn_ = memory_waiters_.front();
+  memory_waiters_.erase(memory_waiters_.begin());
+  overdrawn_->last_bytes_ = std::chrono::steady_clock::now();
+  overdrawn_->memory_available();
+}
+
+void ServerLoop::wake_memory_waiters() {
+  memory_callback_ = false;
+  const auto waiters = std::exchange(memory_waiters_, {});
+  for (const auto& waiter : waiters) waiter->memory_available();
+}
+
+void ServerLoop::start_ticking() {
+  if (std::exchange(ticking_, true)) return;
+  timer_.expires_after(tick_interval_);
+  timer_.async_wait([self = shared_from_this()](const boost::system::error_code&) { self->tick(); });
+}
+
+void ServerLoop::tick() {
+  ticking_ = false;
+  const Instant now = std::chrono::steady_clock::now();
+  if (overdrawn_ && !memory_waiters_.empty() && now - overdrawn_->last_bytes_ >= overdraft_stall_max) {
+    const auto stalled = overdrawn_;
+    stalled->close(Connection::LogAs::warning, "stalled in the middle of a request while memory for requests is used up");
+  }
+  for (auto it = connections_.begin(); it != connections_.end();) (it++)->check_deadlines(now);
+  if (now - last_trim_ >= tick_longest) {
+    last_trim_ = now;
+    loop_.frames().trim();
+  }
+  if (!connections_.empty() || loop_.frames().retained_bytes() > 0) start_ticking();
+}
+
+}  // namespace barnabas::network
