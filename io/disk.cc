@@ -27,8 +27,8 @@ Result<std::string> read_file(Disk& disk, const std::string& path, uint64_t size
   BARNABAS_ASSIGN(const auto file, disk.open(path, OpenMode::read));
   BARNABAS_ASSIGN(const uint64_t size, file->size());
   if (size > size_max) {
-    return fail(ErrorKind::too_large,
-                path + ": " + std::to_string(size) + " bytes, at most " + std::to_string(size_max) + " expected");
+    return fail(ErrorKind::too_large, path + ": " + std::to_string(size) + " bytes, at most " +
+                                          std::to_string(size_max) + " expected");
   }
   std::string content(size, '\0');
   BARNABAS_ASSIGN(const std::size_t count,

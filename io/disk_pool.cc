@@ -23,7 +23,9 @@ DiskPool::DiskPool(Options options) : options_(std::move(options)) {
   }
 }
 
-DiskPool::~DiskPool() { shut_down(); }
+DiskPool::~DiskPool() {
+  shut_down();
+}
 
 bool DiskPool::submit(Work work) {
   {

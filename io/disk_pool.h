@@ -11,15 +11,16 @@
 
 namespace barnabas::io {
 
-/// A few threads for work that may block on a device (fsync, cold reads, directory work), so that event loops never do.
-/// Work is started in the order in which it was submitted; with more than one thread it may end in another order.
-/// All methods may be called from any thread, also from work that runs in the pool, except shut_down and the destructor.
+/// A few threads for work that may block on a device (fsync, cold reads, directory work), so that event loops
+/// never do. Work is started in the order in which it was submitted; with more than one thread it may end in
+/// another order. All methods may be called from any thread, also from work that runs in the pool, except
+/// shut_down and the destructor.
 class DiskPool {
  public:
   using Work = std::move_only_function<void()>;
 
   struct Options {
-    std::string name = "disk";         ///< threads are called "<name>-0", "<name>-1" …; at most 10 characters
+    std::string name = "disk";  ///< threads are called "<name>-0", "<name>-1" …; at most 10 characters
     std::size_t threads = 2;
     std::size_t queue_max = 1 << 16;  ///< work that waits; above it submit refuses
   };
@@ -30,8 +31,8 @@ class DiskPool {
   DiskPool(const DiskPool&) = delete;
   DiskPool& operator=(const DiskPool&) = delete;
 
-  /// Hands over work; false, and `work` is destroyed without being run, when the queue is full or the pool shut down.
-  /// Work must not throw.
+  /// Hands over work; false, and `work` is destroyed without being run, when the queue is full or the pool
+  /// shut down. Work must not throw.
   [[nodiscard]] bool submit(Work work);
 
   /// Refuses new work, runs all that waits, joins the threads. Once done it does nothing.

@@ -26,7 +26,8 @@ TEST(DiskPool, runs_everything_before_it_is_shut_down) {
 TEST(DiskPool, one_thread_keeps_the_order) {
   std::string order;
   DiskPool pool({.name = "test", .threads = 1});
-  for (char letter = 'a'; letter <= 'z'; ++letter) EXPECT_TRUE(pool.submit([&order, letter] { order += letter; }));
+  for (char letter = 'a'; letter <= 'z'; ++letter)
+    EXPECT_TRUE(pool.submit([&order, letter] { order += letter; }));
   pool.shut_down();
   EXPECT_EQ(order, "abcdefghijklmnopqrstuvwxyz");
 }

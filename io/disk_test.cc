@@ -36,7 +36,8 @@ TEST(ReplaceFile, old_or_new_survives_whatever_call_fails_and_whenever_the_power
         if (replaced) {
           EXPECT_EQ(content, std::string(2000, 'n'));
         } else {
-          EXPECT_TRUE(content == "old" || content == std::string(2000, 'n')) << "call " << n << " seed " << seed;
+          EXPECT_TRUE(content == "old" || content == std::string(2000, 'n'))
+              << "call " << n << " seed " << seed;
         }
       }
       ASSERT_LT(n, 100U);

@@ -20,8 +20,10 @@ bool is_change(DiskCall call) {
     case DiskCall::rename:
     case DiskCall::remove:
     case DiskCall::remove_tree:
-    case DiskCall::create_directories: return true;
-    default: return false;
+    case DiskCall::create_directories:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -55,7 +57,8 @@ struct FakeDisk::State {
   std::set<std::vector<std::string>> locks;
 
   /// Counts a call and decides about it. `creates` is for opening a file that is not there.
-  Verdict enter(DiskCall call, const std::string& path, const std::string& other_path = {}, bool creates = false) {
+  Verdict enter(DiskCall call, const std::string& path, const std::string& other_path = {},
+                bool creates = false) {
     ++counts[static_cast<std::size_t>(call)];
     ++total;
     if (off) return {EIO, false};
@@ -149,7 +152,8 @@ class FakeFile final : public File {
     const std::lock_guard guard(state_->mutex);
     auto [number, has_effect] = enter(DiskCall::write);
     if (number == 0 && !writable_) number = EBADF;
-    if (number == EBADF || number == EROFS || is_stale()) return refused("write", path_, number ? number : EIO);
+    if (number == EBADF || number == EROFS || is_stale())
+      return refused("write", path_, number ? number : EIO);
     uint64_t total = 0;
     for (const ByteView piece : pieces) total += piece.size();
     uint64_t allowed = total;
@@ -203,7 +207,8 @@ class FakeFile final : public File {
  private:
   bool is_stale() const { return generation_ != state_->generation; }
 
-  /// A file from before a power cut belongs to a process that is gone: its calls neither count nor have effects.
+  /// A file from before a power cut belongs to a process that is gone: its calls neither count nor have
+  /// effects.
   State::Verdict enter(DiskCall call) const {
     if (is_stale()) return {EIO, false};
     return state_->enter(call, path_);
@@ -329,7 +334,8 @@ Result<bool> FakeDisk::exists(const std::string& path) {
 
 Result<uint64_t> FakeDisk::file_size(const std::string& path) {
   const std::lock_guard guard(state_->mutex);
-  if (const int number = state_->enter(DiskCall::file_size, path).number) return refused("stat", path, number);
+  if (const int number = state_->enter(DiskCall::file_size, path).number)
+    return refused("stat", path, number);
   const auto node = state_->find(path);
   if (!node) return refused("stat", path, ENOENT);
   return node->content.size();
@@ -360,7 +366,8 @@ Result<void> FakeDisk::sync_directory(const std::string& directory) {
 
 Result<VolumeSize> FakeDisk::volume(const std::string& path) {
   const std::lock_guard guard(state_->mutex);
-  if (const int number = state_->enter(DiskCall::volume, path).number) return refused("statvfs", path, number);
+  if (const int number = state_->enter(DiskCall::volume, path).number)
+    return refused("statvfs", path, number);
   if (!state_->find(path)) return refused("statvfs", path, ENOENT);
   return VolumeSize{.total_bytes = state_->capacity, .usable_bytes = state_->room()};
 }
@@ -371,7 +378,8 @@ Result<std::unique_ptr<FileLock>> FakeDisk::lock(const std::string& path) {
   const auto [number, has_effect] = state_->enter(DiskCall::lock, path, {}, !is_there);
   if (number != 0) return refused("lock", path, number);
   auto steps = path_steps(path);
-  if (state_->locks.contains(steps)) return fail(ErrorKind::already_exists, "lock " + path + ": held by this process");
+  if (state_->locks.contains(steps))
+    return fail(ErrorKind::already_exists, "lock " + path + ": held by this process");
   if (!is_there) {
     std::string name;
     const auto parent = state_->find_parent(path, name);

@@ -39,28 +39,30 @@ inline constexpr std::size_t disk_call_count = 16;
 /// One planned failure of a FakeDisk.
 struct DiskFault {
   std::optional<DiskCall> call = {};  ///< only calls of this kind; empty: every kind
-  std::string path_part = {};         ///< only paths that contain this text; empty: every path (rename: either name)
-  uint64_t nth = 1;                   ///< the n-th matching call from now on fails, 1 is the next one
-  int system_error = 5;               ///< the errno it fails with; EIO unless told
-  bool for_good = false;              ///< that call and all matching ones after it, as a dead device does
+  std::string path_part = {};  ///< only paths that contain this text; empty: every path (rename: either name)
+  uint64_t nth = 1;            ///< the n-th matching call from now on fails, 1 is the next one
+  int system_error = 5;        ///< the errno it fails with; EIO unless told
+  bool for_good = false;       ///< that call and all matching ones after it, as a dead device does
 };
 
 /// What a power cut does to bytes and names that were not synced.
 enum class Unsynced {
   lost,         ///< all of them are gone
-  partly_kept,  ///< chosen by the seed: any subset of the unsynced 512-byte sectors of a file (so that a write is torn), and
-                ///< of each directory's unsynced changes any number, oldest first
+  partly_kept,  ///< chosen by the seed: any subset of the unsynced 512-byte sectors of a file (so that a
+                ///< write is torn), and of each directory's unsynced changes any number, oldest first
 };
 
-/// The twin of the POSIX disk in memory, for tests: says what it was asked, fails on demand and forgets what was not
-/// synced when the power is cut. Paths are those of the caller; "/" and "." are there from the start, all else is made
-/// by create_directories. Safe to use from several threads.
+/// The twin of the POSIX disk in memory, for tests: says what it was asked, fails on demand and forgets what
+/// was not synced when the power is cut. Paths are those of the caller; "/" and "." are there from the start,
+/// all else is made by create_directories. Safe to use from several threads.
 ///
 /// Rules of durability, as strict as POSIX allows:
 ///  - Bytes and size of a file are safe once its sync_data has returned, not earlier and by nothing else.
-///  - A name made, renamed or removed is safe once sync_directory of its directory has returned. A rename inside one
+///  - A name made, renamed or removed is safe once sync_directory of its directory has returned. A rename
+///  inside one
 ///    directory is one change: after a power cut either all or nothing of it is there.
-///  - A sync_data that fails on purpose throws the unsynced bytes out of the books: a second one succeeds and saves
+///  - A sync_data that fails on purpose throws the unsynced bytes out of the books: a second one succeeds and
+///  saves
 ///    nothing of them, as Linux does after a write error.
 class FakeDisk final : public Disk {
  public:
@@ -82,7 +84,9 @@ class FakeDisk final : public Disk {
   /// Faults add up; the first planned one that matches a call decides.
   void add_fault(DiskFault fault);
   /// The n-th call of any kind from now on fails once.
-  void fail_call(uint64_t nth, int system_error = 5) { add_fault({.nth = nth, .system_error = system_error}); }
+  void fail_call(uint64_t nth, int system_error = 5) {
+    add_fault({.nth = nth, .system_error = system_error});
+  }
   void clear_faults();
 
   /// Bytes of all files together; a write beyond it stores what fits and fails with ENOSPC.
@@ -90,12 +94,13 @@ class FakeDisk final : public Disk {
   /// Everything below `directory` refuses changes with EROFS.
   void set_read_only(const std::string& directory, bool read_only);
 
-  /// The n-th call from now on and all later ones fail with EIO until power_cut: the machine is off. The n-th call itself
-  /// may have had its effect, unsynced.
+  /// The n-th call from now on and all later ones fail with EIO until power_cut: the machine is off. The n-th
+  /// call itself may have had its effect, unsynced.
   void power_off_at(uint64_t nth);
   bool is_off() const;
-  /// Cuts the power and turns the machine on again: what was not synced is treated as said, locks and planned faults are
-  /// gone, files opened before answer only errors. The same seed and history give the same outcome.
+  /// Cuts the power and turns the machine on again: what was not synced is treated as said, locks and planned
+  /// faults are gone, files opened before answer only errors. The same seed and history give the same
+  /// outcome.
   void power_cut(Unsynced unsynced = Unsynced::lost, uint64_t seed = 0);
 
   /// Calls so far, failed ones included.
@@ -103,7 +108,8 @@ class FakeDisk final : public Disk {
   uint64_t calls(DiskCall call) const;
   void reset_counters();
 
-  /// For arranging and looking, past faults and counters. `put_file` makes missing directories and is durable at once.
+  /// For arranging and looking, past faults and counters. `put_file` makes missing directories and is durable
+  /// at once.
   void put_file(const std::string& path, std::string_view content);
   std::optional<std::string> content(const std::string& path) const;  ///< empty: no such file
   std::vector<std::string> all_files() const;                         ///< paths, sorted

@@ -72,7 +72,8 @@ TEST_F(FakeDiskTest, a_torn_write_keeps_whole_sectors_of_it) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     FakeDisk disk;
     disk.put_file("/d/a", std::string(1536, '.'));
-    ASSERT_TRUE(disk.open("/d/a", OpenMode::read_write).value()->write_at(as_byte_view(std::string(1536, 'n')), 0));
+    ASSERT_TRUE(
+        disk.open("/d/a", OpenMode::read_write).value()->write_at(as_byte_view(std::string(1536, 'n')), 0));
     disk.power_cut(Unsynced::partly_kept, seed);
     const std::string content = disk.content("/d/a").value();
     ASSERT_EQ(content.size(), 1536U);
@@ -92,7 +93,8 @@ TEST_F(FakeDiskTest, a_grown_file_may_have_any_size_and_holes_after_a_power_cut)
   for (uint64_t seed = 0; seed < 100; ++seed) {
     FakeDisk disk;
     disk.put_file("/d/a", std::string(100, 'o'));
-    ASSERT_TRUE(disk.open("/d/a", OpenMode::read_write).value()->write_at(as_byte_view(std::string(2000, 'n')), 100));
+    ASSERT_TRUE(
+        disk.open("/d/a", OpenMode::read_write).value()->write_at(as_byte_view(std::string(2000, 'n')), 100));
     disk.power_cut(Unsynced::partly_kept, seed);
     const std::string content = disk.content("/d/a").value();
     ASSERT_GE(content.size(), 100U);
@@ -139,7 +141,8 @@ TEST_F(FakeDiskTest, the_same_seed_gives_the_same_outcome) {
     disk.put_file("/d/a", std::string(5000, 'o'));
     for (int i = 0; i < 5; ++i) {
       const std::string name = "/d/f" + std::to_string(i);
-      EXPECT_TRUE(disk.open(name, OpenMode::create).value()->write_at(as_byte_view(std::string(3000, 'n')), 0));
+      EXPECT_TRUE(
+          disk.open(name, OpenMode::create).value()->write_at(as_byte_view(std::string(3000, 'n')), 0));
     }
     disk.power_cut(Unsynced::partly_kept, seed);
     std::string all;

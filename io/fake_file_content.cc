@@ -40,7 +40,8 @@ void SparseBytes::resize(uint64_t size) {
     const uint64_t kept_pages = (size + page_bytes - 1) / page_bytes;
     std::erase_if(pages_, [&](const auto& page) { return page.first >= kept_pages; });
     const auto last = pages_.find(size / page_bytes);
-    if (last != pages_.end()) std::memset(last->second.data() + size % page_bytes, 0, page_bytes - size % page_bytes);
+    if (last != pages_.end())
+      std::memset(last->second.data() + size % page_bytes, 0, page_bytes - size % page_bytes);
   }
   size_ = size;
 }
@@ -54,8 +55,8 @@ void FakeFileContent::write(ByteView bytes, uint64_t position) {
 
 void FakeFileContent::resize(uint64_t size) {
   // What is cut off is zeros to a later sync, should the file have grown again by then.
-  for (uint64_t sector = size / sector_bytes; sector * sector_bytes < std::min(current_.size(), durable_.size());
-       ++sector) {
+  for (uint64_t sector = size / sector_bytes;
+       sector * sector_bytes < std::min(current_.size(), durable_.size()); ++sector) {
     unsynced_.insert(sector);
   }
   current_.resize(size);

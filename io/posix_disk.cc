@@ -156,10 +156,14 @@ class PosixLock final : public FileLock {
 
 int open_flags(OpenMode mode) {
   switch (mode) {
-    case OpenMode::read: return O_RDONLY | O_CLOEXEC;
-    case OpenMode::read_write: return O_RDWR | O_CLOEXEC;
-    case OpenMode::create: return O_RDWR | O_CREAT | O_CLOEXEC;
-    case OpenMode::create_new: return O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+    case OpenMode::read:
+      return O_RDONLY | O_CLOEXEC;
+    case OpenMode::read_write:
+      return O_RDWR | O_CLOEXEC;
+    case OpenMode::create:
+      return O_RDWR | O_CREAT | O_CLOEXEC;
+    case OpenMode::create_new:
+      return O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
   }
   BARNABAS_ASSERT(false);
 }
@@ -262,7 +266,8 @@ Result<std::unique_ptr<FileLock>> PosixDisk::lock(const std::string& path) {
   const auto refused = [&](std::string_view by) {
     return fail(ErrorKind::already_exists, "lock " + path + ": held by " + std::string(by));
   };
-  // Asked before the file is opened: closing any descriptor of a file gives up all fcntl locks that the process has on it.
+  // Asked before the file is opened: closing any descriptor of a file gives up all fcntl locks that the
+  // process has on it.
   struct stat status;
   if (::stat(path.c_str(), &status) == 0 && table.held.contains({status.st_dev, status.st_ino}))
     return refused("this process");

@@ -4,9 +4,10 @@
 
 namespace barnabas::io {
 
-/// The operating system's files. Interrupted calls are repeated, short reads and writes are carried on, descriptors are
-/// not handed down to child processes. Stateless except for the table of locks, which the whole process shares: fcntl
-/// locks do not exclude a process from itself, so a second lock of one file is refused by that table.
+/// The operating system's files. Interrupted calls are repeated, short reads and writes are carried on,
+/// descriptors are not handed down to child processes. Stateless except for the table of locks, which the
+/// whole process shares: fcntl locks do not exclude a process from itself, so a second lock of one file is
+/// refused by that table.
 class PosixDisk final : public Disk {
  public:
   Result<std::shared_ptr<File>> open(const std::string& path, OpenMode mode) override;

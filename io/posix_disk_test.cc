@@ -37,7 +37,8 @@ TEST_F(PosixDiskTest, pieces_are_written_one_after_the_other_and_read_back) {
   const auto file = disk_.open(path("a"), OpenMode::create).value();
   std::string all;
   std::vector<std::string> texts;
-  for (int i = 0; i < 1000; ++i) texts.push_back(std::string(static_cast<std::size_t>(i % 7), static_cast<char>('a' + i % 26)));
+  for (int i = 0; i < 1000; ++i)
+    texts.push_back(std::string(static_cast<std::size_t>(i % 7), static_cast<char>('a' + i % 26)));
   std::vector<ByteView> pieces;
   for (const std::string& text : texts) {
     pieces.push_back(as_byte_view(text));
@@ -46,7 +47,8 @@ TEST_F(PosixDiskTest, pieces_are_written_one_after_the_other_and_read_back) {
   ASSERT_TRUE(file->write_at(pieces, 3));
   EXPECT_EQ(file->size().value(), 3 + all.size());
   std::string back(all.size() + 10, 'x');
-  EXPECT_EQ(file->read_at(std::as_writable_bytes(std::span(back.data(), back.size())), 3).value(), all.size());
+  EXPECT_EQ(file->read_at(std::as_writable_bytes(std::span(back.data(), back.size())), 3).value(),
+            all.size());
   EXPECT_EQ(back.substr(0, all.size()), all);
   ASSERT_TRUE(file->sync_data());
 }

@@ -13,11 +13,14 @@ constexpr uint64_t file_bytes_max = 256 << 20;
 constexpr std::size_t fields_per_line = 3;
 
 std::unexpected<Error> bad_line(int number, std::string_view line, std::string_view expected) {
-  return fail(ErrorKind::corrupt, "line " + std::to_string(number) + ": \"" + std::string(line.substr(0, 300)) +
-                                      "\" found, " + std::string(expected) + " expected");
+  return fail(ErrorKind::corrupt, "line " + std::to_string(number) + ": \"" +
+                                      std::string(line.substr(0, 300)) + "\" found, " +
+                                      std::string(expected) + " expected");
 }
 
-bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_blank(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
 
 /// Cuts a line off `text`; nothing when the text is used up.
 std::optional<std::string_view> next_line(std::string_view& text) {
@@ -61,7 +64,8 @@ Result<OffsetCheckpoint> parse_offset_checkpoint(std::string_view text) {
   const auto found_version = parse_number<int32_t>(*version_line);
   if (!found_version) return bad_line(1, *version_line, "a version number");
   if (*found_version != version) {
-    return fail(ErrorKind::unsupported, "line 1: version " + std::to_string(*found_version) + " found, 0 expected");
+    return fail(ErrorKind::unsupported,
+                "line 1: version " + std::to_string(*found_version) + " found, 0 expected");
   }
   const auto count_line = next_line(text);
   if (!count_line) return offsets;
@@ -112,7 +116,8 @@ Result<OffsetCheckpoint> read_offset_checkpoint(io::Disk& disk, const std::strin
   return offsets;
 }
 
-Result<void> write_offset_checkpoint(io::Disk& disk, const std::string& path, const OffsetCheckpoint& offsets) {
+Result<void> write_offset_checkpoint(io::Disk& disk, const std::string& path,
+                                     const OffsetCheckpoint& offsets) {
   return io::replace_file(disk, path, format_offset_checkpoint(offsets));
 }
 

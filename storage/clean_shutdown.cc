@@ -9,7 +9,9 @@ constexpr int version = 0;
 constexpr uint64_t file_bytes_max = 4096;
 constexpr BrokerEpoch unknown{-1};
 
-std::string path_in(const std::string& directory) { return directory + "/" + std::string(clean_shutdown_name); }
+std::string path_in(const std::string& directory) {
+  return directory + "/" + std::string(clean_shutdown_name);
+}
 
 }  // namespace
 
@@ -18,7 +20,8 @@ BrokerEpoch parse_clean_shutdown(std::string_view text) {
   if (!json.is_object()) return unknown;
   const auto found_version = json.find("version");
   const auto epoch = json.find("brokerEpoch");
-  if (found_version == json.end() || !found_version->is_number_integer() || *found_version != version) return unknown;
+  if (found_version == json.end() || !found_version->is_number_integer() || *found_version != version)
+    return unknown;
   if (epoch == json.end() || !epoch->is_number_integer()) return unknown;
   return BrokerEpoch{epoch->get<int64_t>()};
 }

@@ -33,7 +33,8 @@ struct LogDirectories {
   std::string cluster_id;
   std::vector<LogDirectory> directories;  ///< in the order of log.dirs
 
-  /// The broker epoch of the last run if all directories were left cleanly by the same one, else -1 (KIP-966).
+  /// The broker epoch of the last run if all directories were left cleanly by the same one, else -1
+  /// (KIP-966).
   BrokerEpoch previous_broker_epoch() const;
 };
 
@@ -42,15 +43,15 @@ struct LogDirectoriesOptions {
   NodeId node_id;
   /// A cluster id that every directory must have; empty: whatever the directories say.
   std::string cluster_id;
-  /// Directories without meta.properties become ours (made if missing, a cluster id is generated if none is known). Off:
-  /// they are an error that says how to format them.
+  /// Directories without meta.properties become ours (made if missing, a cluster id is generated if none is
+  /// known). Off: they are an error that says how to format them.
   bool format = false;
 };
 
-/// Makes, locks and identifies the directories and takes their clean-shutdown markers away (durably, before anything is
-/// written). A directory with a failing device is returned with its failure; another owner, another cluster or node id,
-/// two directories of one id, or no usable directory at all is an error that names the directory and both values.
-/// Blocking; call it once at start.
+/// Makes, locks and identifies the directories and takes their clean-shutdown markers away (durably, before
+/// anything is written). A directory with a failing device is returned with its failure; another owner,
+/// another cluster or node id, two directories of one id, or no usable directory at all is an error that
+/// names the directory and both values. Blocking; call it once at start.
 Result<LogDirectories> open_log_directories(io::Disk& disk, const LogDirectoriesOptions& options);
 
 }  // namespace barnabas::storage

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -15,36 +18,42 @@
 #include "base/types.h"
 #include "base/uuid.h"
 #include "io/disk.h"
-#include "io/disk_pool.h"
+#include "storage/checkpoint_file.h"
 #include "storage/log.h"
 #include "storage/log_directories.h"
+#include "storage/periodic_schedule.h"
 #include "storage/topic_partition.h"
 
 namespace barnabas::storage {
 
 /// Settings of the manager itself; what concerns one log is in LogConfig.
 struct LogManagerOptions {
-  /// The settings of a topic (its overrides over the broker's defaults); asked while loading, from several threads.
-  std::function<LogConfig(const std::string& topic)> config_of;
-  /// A directory went offline; its logs are no longer found. Called once per directory, from the thread that met the
-  /// failure, without locks held; it must not call back into the manager's load or shut_down.
+  /// The settings of a topic (its overrides over the broker's defaults), never null; asked while loading,
+  /// once per topic, from several threads, and by create when it is given none. Empty: LogConfig's own
+  /// defaults.
+  std::function<std::shared_ptr<const LogConfig>(const std::string& topic)> config_of;
+  /// A directory went offline; its logs are no longer found. Called once per directory, from the thread that
+  /// met the failure, without locks held; it must not call back into load or shut_down.
   std::function<void(const LogDirectory& directory, const std::vector<TopicPartition>& lost)> on_offline;
-  /// A line for the broker's log: what was recovered, left alone, not removable. From any thread.
-  std::function<void(const std::string& line)> on_notice;
 
-  unsigned load_threads = 2;                           ///< num.recovery.threads.per.data.dir times directories
-  std::chrono::milliseconds retention_interval{300'000};        ///< log.retention.check.interval.ms
-  std::chrono::milliseconds checkpoint_interval{60'000};        ///< log.flush.offset.checkpoint.interval.ms
-  std::chrono::milliseconds start_checkpoint_interval{60'000};  ///< log.flush.start.offset.checkpoint.interval.ms
-  std::chrono::milliseconds flush_interval = std::chrono::milliseconds::max();  ///< log.flush.scheduler.interval.ms
+  unsigned load_threads = 2;  ///< num.recovery.threads.per.data.dir times directories; also for closing
+  std::chrono::milliseconds retention_interval{300'000};  ///< log.retention.check.interval.ms
+  std::chrono::milliseconds checkpoint_interval{60'000};  ///< log.flush.offset.checkpoint.interval.ms
+  std::chrono::milliseconds start_checkpoint_interval{
+      60'000};  ///< log.flush.start.offset.checkpoint.interval.ms
+  /// replica.high.watermark.checkpoint.interval.ms
+  std::chrono::milliseconds high_watermark_interval{5'000};
+  /// log.flush.scheduler.interval.ms: how often flush.ms of the logs is looked at.
+  std::chrono::milliseconds flush_interval = std::chrono::milliseconds::max();
   std::chrono::milliseconds producer_expiry_interval{600'000};  ///< producer.id.expiration.check.interval.ms
 };
 
 struct LoadSummary {
-  std::size_t logs = 0;             ///< open now
-  std::size_t recovered = 0;        ///< of them, scanned because the last run did not end cleanly
-  std::size_t deletions = 0;        ///< directories marked for deletion by the last run; removed by the next tick
-  std::vector<std::string> ignored; ///< names in log directories that are no partitions of ours; left alone
+  std::size_t logs = 0;       ///< open now
+  std::size_t recovered = 0;  ///< of them, scanned because the last run did not end cleanly
+  std::size_t deletions =
+      0;  ///< directories that the last run marked for deletion; the next tick removes them
+  std::vector<std::string> ignored;  ///< paths of directories that are no partitions to serve; left alone
 };
 
 /// What DescribeLogDirs shows of one directory.
@@ -60,27 +69,26 @@ struct LogDirectoryDescription {
   std::vector<Partition> partitions;  ///< sorted by name; empty when the directory failed
 };
 
-/// All partition logs of a node over its log directories. Owns the logs together with whoever got one from it; a log that
-/// was removed or lost stays valid as an object and answers errors.
+/// All partition logs of a node over its log directories. Owns the logs together with whoever got one from
+/// it; a log that was removed or lost stays valid as an object and answers errors.
 ///
-/// Failure rule: an ErrorKind::io from any log or file of a directory takes that directory offline, with its logs and no
-/// others, until the process ends. ErrorKind::no_space does not.
+/// Failure rule: an ErrorKind::io from any log or file of a directory takes that directory offline, with its
+/// logs and no others, until the process ends. ErrorKind::no_space does not.
 ///
-/// Threads: all methods may be called from any thread, except that load comes first and alone, and shut_down last. Those
-/// marked "blocks" wait for devices and belong on the disk pool. The partition `__cluster_metadata-0` is not among the
-/// logs: its owner opens it through Log.
+/// Threads: all methods may be called from any thread, except that load comes first and alone, and shut_down
+/// last. Those marked "blocks" wait for devices and belong on the disk pool. The partition
+/// `__cluster_metadata-0` is not among the logs: its owner opens it through Log.
 class LogManager {
  public:
-  LogManager(io::Disk& disk, FilePool& files, io::DiskPool& pool, LogDirectories directories,
-             LogManagerOptions options);
+  LogManager(io::Disk& disk, FilePool& files, LogDirectories directories, LogManagerOptions options);
   /// Without shut_down before it this is a crash: nothing is flushed or marked.
   ~LogManager();
   LogManager(const LogManager&) = delete;
   LogManager& operator=(const LogManager&) = delete;
 
-  /// Opens every partition of every usable directory, on `load_threads` threads of its own. Blocks. An unreadable log
-  /// takes its directory offline as above; an error comes only when no directory is left, or when one partition is in
-  /// two directories.
+  /// Opens every partition of every usable directory, on `load_threads` threads of its own. Blocks. An
+  /// unreadable log takes its directory offline as above; an error comes only when no directory is left, or
+  /// when one partition is in two directories.
   Result<LoadSummary> load(TimestampMs now);
 
   /// The log of a partition; ErrorKind::not_found, or ErrorKind::offline when it was lost with its directory.
@@ -92,37 +100,39 @@ class LogManager {
     Uuid topic_id;
     /// Where; zero: the usable directory with the fewest partitions, the first in log.dirs among equals.
     Uuid directory_id;
-    /// The metadata say that the partition has just been made. If not, and some directory is offline, its log may lie
-    /// there, and making an empty one would lose it: ErrorKind::offline.
+    /// The metadata say that the partition has just been made. If not, and some directory is offline, its log
+    /// may lie there, and making an empty one would lose it: ErrorKind::offline.
     bool is_new = true;
+    /// Null: what LogManagerOptions::config_of says.
+    std::shared_ptr<const LogConfig> config = {};
   };
-  /// Makes the log of a partition, or returns the one there is. ErrorKind::already_exists if that one has another topic
-  /// id: remove it first. Durable when it returns. Blocks.
-  Result<std::shared_ptr<Log>> create(const TopicPartition& name, const CreateOptions& options, TimestampMs now);
+  /// Makes the log of a partition, or returns the one there is. ErrorKind::already_exists if that one has
+  /// another topic id: remove it first. Durable when it returns. Blocks.
+  Result<std::shared_ptr<Log>> create(const TopicPartition& name, const CreateOptions& options,
+                                      TimestampMs now);
 
-  /// Takes a log out and renames its directory to "<topic>-<partition>.<32 hex>-delete"; a new log may have the name at
-  /// once. The files go when file.delete.delay.ms has passed, in a tick. Durable when it returns. Blocks.
+  /// Takes a log out and renames its directory to "<topic>-<partition>.<32 hex>-delete"; a new log may have
+  /// the name at once. The files go when file.delete.delay.ms has passed, in a tick. Durable when it returns.
+  /// Blocks.
   Result<void> remove(const TopicPartition& name, Instant now);
 
-  /// As remove, but to "…-stray", for a log that the metadata do not know: it is kept for a person to look at and never
-  /// loaded again. Blocks.
+  /// As remove, but to "…-stray", for a log that the metadata do not know: it is kept for a person to look at
+  /// and never loaded again. Blocks.
   Result<void> set_aside(const TopicPartition& name);
-
-  /// Hands new settings to every log of a topic.
-  void set_config(const std::string& topic, const LogConfig& config);
 
   /// To be called by everybody who gets an error from a log; decides by the failure rule.
   void report(const TopicPartition& name, const Error& error);
   void report_directory(const std::string& path, const Error& error);
 
-  /// Does all periodic work that is due: retention, rolls, flushes, checkpoints, expiry of producers, removal of what was
-  /// marked. Blocks; one call at a time. `now` is for deadlines, `wall` for the ages of records. Returns when to call next.
+  /// Does all periodic work that is due: retention, rolls, flushes, checkpoints, expiry of producers, removal
+  /// of what was marked. Blocks; one call at a time. `now` is for deadlines, `wall` for the ages of records.
+  /// Returns when to call next.
   Instant tick(Instant now, TimestampMs wall);
 
   /// The high watermark that replication-offset-checkpoint held at start; Offset{0} when none.
   Offset checkpointed_high_watermark(const TopicPartition& name) const;
-  /// What the checkpoint shall say from now on: asked for every log when checkpoints are written. A log for which it has no
-  /// answer keeps the value it was loaded with.
+  /// What the checkpoint shall say from now on: asked for every log when checkpoints are written. A log for
+  /// which it has no answer keeps the value it was loaded with.
   void set_high_watermark_source(std::function<std::optional<Offset>(const TopicPartition&)> source);
   /// Writes all four checkpoint files of every usable directory now. Blocks.
   void write_checkpoints();
@@ -135,24 +145,76 @@ class LogManager {
   /// Ids of all directories that are usable, in the order of log.dirs.
   std::vector<Uuid> usable_directories() const;
 
-  /// Flushes all, closes each log so that it needs no recovery, writes the checkpoints, and last the clean-shutdown marker
-  /// of every directory in which all of this went well; then unlocks. Blocks. Appends must have ended before. The first
-  /// error is returned after everything possible was done.
+  /// Flushes all, closes each log so that it needs no recovery, writes the checkpoints, and last the
+  /// clean-shutdown marker of every directory in which all of this went well; then unlocks. Blocks. Appends
+  /// must have ended before. The first error is returned after everything possible was done.
   Result<void> shut_down(BrokerEpoch broker_epoch);
 
  private:
   struct Directory;
-  struct Entry;
-  struct Deletion;
+  struct Entry {
+    std::shared_ptr<Log> log;
+    Directory* directory = nullptr;
+  };
+  /// Something that goes when its time has come.
+  struct Deletion {
+    std::string path;
+    Instant due;
+    Directory* directory = nullptr;
+  };
+  struct Loading;
+  class NameGuard;
+
+  // Loading (log_manager_load.cc).
+  void read_checkpoints(Directory& directory, Loading& loading);
+  void list_directory(Directory& directory, Loading& loading);
+  void load_one(Loading& loading, std::size_t index, TimestampMs now);
+  Result<void> publish(Loading& loading);
+  Result<void> announce_failures(Loading& loading);
+  std::shared_ptr<const LogConfig> config_while_loading(const std::string& topic);
+
+  // The offline rule.
+  void take_offline(Directory& directory, const Error& error);
+  /// Applies the rule to the outcome of the manager's own work; whether it was a success.
+  bool check(Directory& directory, const Result<void>& result);
+
+  // Creating and taking out.
+  Result<Entry> find(const TopicPartition& name) const;
+  Result<std::shared_ptr<Log>> open_new(const TopicPartition& name, const CreateOptions& options,
+                                        TimestampMs now);
+  Result<Directory*> reserve_directory(const TopicPartition& name, const CreateOptions& options);
+  Result<Entry> take_out(const TopicPartition& name, const std::string& new_name);
+
+  // Periodic work and the end (log_manager_periodic.cc).
+  void flush_due_logs(TimestampMs wall);
+  void clean_up(Instant now, TimestampMs wall);
+  void remove_due(Instant now);
+  void expire_producers(TimestampMs wall);
+  enum class CheckpointFile : uint8_t { recovery_point, log_start, high_watermark, cleaner };
+  void checkpoint_all(CheckpointFile file);
+  Result<void> checkpoint(Directory& directory, CheckpointFile file);
+  OffsetCheckpoint collect(const Directory& directory, CheckpointFile file) const;
+  Offset high_watermark_of(const TopicPartition& name, const Entry& entry) const;
+  /// The logs that are online (of one directory), sorted by name.
+  std::vector<std::pair<TopicPartition, Entry>> entries(const Directory* only = nullptr) const;
+  Result<void> finish(Directory& directory, BrokerEpoch broker_epoch);
 
   io::Disk& disk_;
   FilePool& files_;
-  io::DiskPool& pool_;
   const LogManagerOptions options_;
   const std::string cluster_id_;
   const BrokerEpoch previous_broker_epoch_;
-  std::vector<std::unique_ptr<Directory>> directories_;
+  std::vector<std::unique_ptr<Directory>> directories_;  // the list is fixed; what is in them is under mutex_
+  PeriodicSchedule schedule_;
+
   mutable std::mutex mutex_;
+  std::condition_variable name_is_free_;
+  std::unordered_map<TopicPartition, Entry> logs_;
+  std::unordered_map<TopicPartition, Directory*> lost_;                        // with their directories
+  std::unordered_set<TopicPartition> busy_names_;                              // being created or taken out
+  std::unordered_map<std::string, std::shared_ptr<const LogConfig>> configs_;  // while loading
+  std::vector<Deletion> deletions_;
+  std::function<std::optional<Offset>(const TopicPartition&)> high_watermarks_;
 };
 
 }  // namespace barnabas::storage

@@ -11,11 +11,14 @@ namespace {
 constexpr uint64_t file_bytes_max = 1 << 20;
 constexpr std::string_view file_version = "1";
 
-std::string path_in(const std::string& directory) { return directory + "/" + std::string(meta_properties_name); }
+std::string path_in(const std::string& directory) {
+  return directory + "/" + std::string(meta_properties_name);
+}
 
 std::unexpected<Error> bad_value(const Property& property, std::string_view expected) {
   return fail(ErrorKind::corrupt, "line " + std::to_string(property.line) + ": " + property.name + "=" +
-                                      property.value.substr(0, 100) + " found, " + std::string(expected) + " expected");
+                                      property.value.substr(0, 100) + " found, " + std::string(expected) +
+                                      " expected");
 }
 
 std::unexpected<Error> missing(std::string_view name) {
@@ -70,7 +73,8 @@ Result<MetaProperties> parse_meta_properties(std::string_view text) {
 std::string format_meta_properties(const MetaProperties& properties) {
   std::string text = "#\n";
   text += "cluster.id=" + properties.cluster_id + "\n";
-  if (!properties.directory_id.is_zero()) text += "directory.id=" + properties.directory_id.to_string() + "\n";
+  if (!properties.directory_id.is_zero())
+    text += "directory.id=" + properties.directory_id.to_string() + "\n";
   text += "node.id=" + std::to_string(properties.node_id.value()) + "\n";
   text += "version=" + std::string(file_version) + "\n";
   return text;
@@ -88,7 +92,8 @@ Result<std::optional<MetaProperties>> read_meta_properties(io::Disk& disk, const
   return std::optional<MetaProperties>(std::move(*properties));
 }
 
-Result<void> write_meta_properties(io::Disk& disk, const std::string& directory, const MetaProperties& properties) {
+Result<void> write_meta_properties(io::Disk& disk, const std::string& directory,
+                                   const MetaProperties& properties) {
   return io::replace_file(disk, path_in(directory), format_meta_properties(properties));
 }
 

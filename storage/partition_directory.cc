@@ -15,8 +15,8 @@ constexpr std::string_view hex_digits = "0123456789abcdef";
 bool is_topic_name(std::string_view name) {
   if (name.empty() || name.size() > topic_name_bytes_max || name == "." || name == "..") return false;
   return std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-           c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
   });
 }
 
@@ -39,7 +39,8 @@ bool parse_partition(std::string_view text, TopicPartition& name) {
 bool parse_marked(std::string_view text, TopicPartition& name) {
   if (text.size() <= unique_digits + 1) return false;
   const std::size_t dot = text.size() - unique_digits - 1;
-  if (text[dot] != '.' || text.substr(dot + 1).find_first_not_of(hex_digits) != std::string_view::npos) return false;
+  if (text[dot] != '.' || text.substr(dot + 1).find_first_not_of(hex_digits) != std::string_view::npos)
+    return false;
   return parse_partition(text.substr(0, dot), name);
 }
 
@@ -61,8 +62,9 @@ PartitionDirectory parse_directory_name(std::string_view name) {
     result.kind = DirectoryKind::metadata;
     return result;
   }
-  constexpr std::pair<std::string_view, DirectoryKind> suffixes[] = {
-      {"-delete", DirectoryKind::deleted}, {"-future", DirectoryKind::future}, {"-stray", DirectoryKind::stray}};
+  constexpr std::pair<std::string_view, DirectoryKind> suffixes[] = {{"-delete", DirectoryKind::deleted},
+                                                                     {"-future", DirectoryKind::future},
+                                                                     {"-stray", DirectoryKind::stray}};
   for (const auto& [suffix, kind] : suffixes) {
     if (name.ends_with(suffix) && parse_marked(name.substr(0, name.size() - suffix.size()), result.name)) {
       result.kind = kind;

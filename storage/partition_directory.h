@@ -25,11 +25,13 @@ struct PartitionDirectory {
   TopicPartition name;
 };
 
-/// Topics may contain dashes and dots; the partition is what follows the last dash. A number with leading zeros or a
-/// sign, a topic name that Kafka would refuse, or an unknown suffix is DirectoryKind::other.
+/// Topics may contain dashes and dots; the partition is what follows the last dash. A number with leading
+/// zeros or a sign, a topic name that Kafka would refuse, or an unknown suffix is DirectoryKind::other.
 PartitionDirectory parse_directory_name(std::string_view name);
 
-inline std::string partition_directory_name(const TopicPartition& name) { return name.to_string(); }
+inline std::string partition_directory_name(const TopicPartition& name) {
+  return name.to_string();
+}
 /// "<topic>-<partition>.<32 hex>-delete" and "-stray", the topic cut so that the name has at most 255 bytes.
 std::string deleted_directory_name(const TopicPartition& name, const Uuid& unique);
 std::string stray_directory_name(const TopicPartition& name, const Uuid& unique);

@@ -1,0 +1,280 @@
+#include "storage/log_manager.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "storage/log_manager_directory.h"
+#include "storage/partition_directory.h"
+
+namespace barnabas::storage {
+namespace {
+
+constinit Logger log_{"storage"};
+
+}  // namespace
+
+/// Keeps others from creating or taking out a log of the same name meanwhile.
+class LogManager::NameGuard {
+ public:
+  NameGuard(LogManager& manager, const TopicPartition& name) : manager_(manager), name_(name) {
+    std::unique_lock lock(manager_.mutex_);
+    manager_.name_is_free_.wait(lock, [&] { return manager_.busy_names_.insert(name_).second; });
+  }
+  ~NameGuard() {
+    {
+      const std::lock_guard guard(manager_.mutex_);
+      manager_.busy_names_.erase(name_);
+    }
+    manager_.name_is_free_.notify_all();
+  }
+  NameGuard(const NameGuard&) = delete;
+  NameGuard& operator=(const NameGuard&) = delete;
+
+ private:
+  LogManager& manager_;
+  const TopicPartition name_;
+};
+
+LogManager::LogManager(io::Disk& disk, FilePool& files, LogDirectories directories, LogManagerOptions options)
+    : disk_(disk),
+      files_(files),
+      options_(std::move(options)),
+      cluster_id_(directories.cluster_id),
+      previous_broker_epoch_(directories.previous_broker_epoch()) {
+  for (LogDirectory& info : directories.directories) {
+    directories_.push_back(std::make_unique<Directory>());
+    directories_.back()->info = std::move(info);
+  }
+}
+
+LogManager::~LogManager() = default;
+
+// --- looking
+// --------------------------------------------------------------------------------------------------------------
+
+Result<LogManager::Entry> LogManager::find(const TopicPartition& name) const {
+  const std::lock_guard guard(mutex_);
+  if (const auto found = logs_.find(name); found != logs_.end()) return found->second;
+  if (const auto lost = lost_.find(name); lost != lost_.end())
+    return fail(ErrorKind::offline,
+                name.to_string() + ": its directory " + lost->second->info.path + " is offline");
+  return fail(ErrorKind::not_found, name.to_string() + ": no such log");
+}
+
+Result<std::shared_ptr<Log>> LogManager::get(const TopicPartition& name) const {
+  BARNABAS_ASSIGN(Entry entry, find(name));
+  return std::move(entry.log);
+}
+
+std::vector<std::pair<TopicPartition, LogManager::Entry>> LogManager::entries(const Directory* only) const {
+  std::vector<std::pair<TopicPartition, Entry>> result;
+  {
+    const std::lock_guard guard(mutex_);
+    result.reserve(only == nullptr ? logs_.size() : only->partitions);
+    for (const auto& [name, entry] : logs_) {
+      if (only == nullptr || entry.directory == only) result.emplace_back(name, entry);
+    }
+  }
+  std::ranges::sort(result, {}, &std::pair<TopicPartition, Entry>::first);
+  return result;
+}
+
+std::vector<std::pair<TopicPartition, std::shared_ptr<Log>>> LogManager::all() const {
+  std::vector<std::pair<TopicPartition, std::shared_ptr<Log>>> result;
+  for (auto& [name, entry] : entries()) result.emplace_back(std::move(name), std::move(entry.log));
+  return result;
+}
+
+std::vector<LogDirectoryDescription> LogManager::describe() const {
+  std::vector<LogDirectoryDescription> result;
+  for (const auto& directory : directories_) {
+    LogDirectoryDescription description{directory->info.path, directory->info.directory_id, {}, {}, {}};
+    {
+      const std::lock_guard guard(mutex_);
+      description.failure = directory->info.failure;
+    }
+    if (!description.failure) {
+      description.volume = disk_.volume(directory->info.path).value_or(io::VolumeSize{});
+      for (const auto& [name, entry] : entries(directory.get()))
+        description.partitions.push_back({name, entry.log->size_bytes()});
+    }
+    result.push_back(std::move(description));
+  }
+  return result;
+}
+
+Uuid LogManager::directory_of(const TopicPartition& name) const {
+  const std::lock_guard guard(mutex_);
+  const auto found = logs_.find(name);
+  return found == logs_.end() ? Uuid{} : found->second.directory->info.directory_id;
+}
+
+std::vector<Uuid> LogManager::usable_directories() const {
+  const std::lock_guard guard(mutex_);
+  std::vector<Uuid> ids;
+  for (const auto& directory : directories_) {
+    if (directory->info.usable()) ids.push_back(directory->info.directory_id);
+  }
+  return ids;
+}
+
+// --- making
+// ---------------------------------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<Log>> LogManager::create(const TopicPartition& name, const CreateOptions& options,
+                                                TimestampMs now) {
+  const NameGuard guard(*this, name);
+  const auto existing = find(name);
+  if (!existing && existing.error().kind == ErrorKind::offline) return std::unexpected(existing.error());
+  if (!existing) return open_new(name, options, now);
+
+  const auto topic_id = existing->log->topic_id();
+  if (!topic_id) {
+    take_offline(*existing->directory, topic_id.error());
+    return std::unexpected(topic_id.error());
+  }
+  if (!topic_id->is_zero() && !options.topic_id.is_zero() && *topic_id != options.topic_id) {
+    return fail(ErrorKind::already_exists, name.to_string() + ": topic id " + topic_id->to_string() +
+                                               " found, " + options.topic_id.to_string() + " expected");
+  }
+  return existing->log;
+}
+
+Result<LogManager::Directory*> LogManager::reserve_directory(const TopicPartition& name,
+                                                             const CreateOptions& options) {
+  const std::lock_guard guard(mutex_);
+  Directory* chosen = nullptr;
+  for (const auto& directory : directories_) {
+    if (!options.directory_id.is_zero() && directory->info.directory_id != options.directory_id) continue;
+    if (!directory->info.usable()) {
+      if (options.directory_id.is_zero() && options.is_new) continue;
+      return fail(ErrorKind::offline, name.to_string() + ": its log may lie in " + directory->info.path +
+                                          ", which is offline: " + directory->info.failure->message);
+    }
+    if (chosen == nullptr || directory->partitions < chosen->partitions) chosen = directory.get();
+  }
+  if (chosen == nullptr && !options.directory_id.is_zero())
+    return fail(ErrorKind::not_found, "no log directory has the id " + options.directory_id.to_string());
+  if (chosen == nullptr) return fail(ErrorKind::offline, "every log directory is offline");
+  ++chosen->partitions;
+  return chosen;
+}
+
+Result<std::shared_ptr<Log>> LogManager::open_new(const TopicPartition& name, const CreateOptions& options,
+                                                  TimestampMs now) {
+  BARNABAS_ASSIGN(Directory* const directory, reserve_directory(name, options));
+  Log::OpenOptions open_options;
+  open_options.topic = name.topic;
+  open_options.partition = name.partition;
+  open_options.topic_id = options.topic_id;
+  open_options.config = options.config;
+  open_options.now = now;
+  if (!open_options.config && options_.config_of) open_options.config = options_.config_of(name.topic);
+  if (!open_options.config) open_options.config = std::make_shared<const LogConfig>();
+  auto opened =
+      Log::open(disk_, files_, directory->path_of(partition_directory_name(name)), std::move(open_options));
+  Result<void> outcome;
+  if (!opened) {
+    outcome = std::unexpected(std::move(opened).error());
+  } else {
+    outcome = disk_.sync_directory(directory->info.path);
+  }
+  if (!outcome) {
+    check(*directory, outcome);
+    const std::lock_guard guard(mutex_);
+    --directory->partitions;
+    return std::unexpected(std::move(outcome).error());
+  }
+  std::shared_ptr<Log> log = std::move(*opened);
+  const std::lock_guard guard(mutex_);
+  if (!directory->info.usable()) {
+    --directory->partitions;
+    return fail(ErrorKind::offline,
+                directory->info.path + " went offline: " + directory->info.failure->message);
+  }
+  logs_.insert_or_assign(name, Entry{log, directory});
+  return log;
+}
+
+// --- taking out
+// -----------------------------------------------------------------------------------------------------------
+
+Result<LogManager::Entry> LogManager::take_out(const TopicPartition& name, const std::string& new_name) {
+  const NameGuard guard(*this, name);
+  BARNABAS_ASSIGN(Entry entry, find(name));
+  Directory& directory = *entry.directory;
+  Result<void> moved = entry.log->rename_directory(directory.path_of(new_name));
+  if (moved) moved = disk_.sync_directory(directory.info.path);
+  if (!check(directory, moved)) return std::unexpected(std::move(moved).error());
+  const std::lock_guard lock(mutex_);
+  if (logs_.erase(name) != 0) --directory.partitions;
+  lost_.erase(name);
+  directory.high_watermarks.erase(name);
+  directory.cleaner_offsets.erase(name);
+  return entry;
+}
+
+Result<void> LogManager::remove(const TopicPartition& name, Instant now) {
+  const std::string new_name = deleted_directory_name(name, Uuid::random());
+  BARNABAS_ASSIGN(const Entry entry, take_out(name, new_name));
+  const std::chrono::milliseconds delay(entry.log->config()->file_delete_delay_ms);
+  const std::lock_guard guard(mutex_);
+  deletions_.push_back({entry.directory->path_of(new_name), now + delay, entry.directory});
+  return {};
+}
+
+Result<void> LogManager::set_aside(const TopicPartition& name) {
+  const std::string new_name = stray_directory_name(name, Uuid::random());
+  BARNABAS_TRY(take_out(name, new_name));
+  log_.warn("log set aside partition={} directory={}", name.to_string(), new_name);
+  return {};
+}
+
+// --- the offline rule
+// -----------------------------------------------------------------------------------------------------
+
+void LogManager::report(const TopicPartition& name, const Error& error) {
+  if (error.kind != ErrorKind::io) return;
+  if (const auto entry = find(name)) take_offline(*entry->directory, error);
+}
+
+void LogManager::report_directory(const std::string& path, const Error& error) {
+  if (error.kind != ErrorKind::io) return;
+  for (const auto& directory : directories_) {
+    if (directory->info.path == path) take_offline(*directory, error);
+  }
+}
+
+bool LogManager::check(Directory& directory, const Result<void>& result) {
+  if (!result && result.error().kind == ErrorKind::io) take_offline(directory, result.error());
+  return result.has_value();
+}
+
+void LogManager::take_offline(Directory& directory, const Error& error) {
+  std::vector<TopicPartition> names;
+  std::vector<std::shared_ptr<Log>> logs;  // may be destroyed, and so must outlive the lock
+  {
+    const std::lock_guard guard(mutex_);
+    if (!directory.info.usable()) return;
+    directory.info.failure = error;
+    for (auto at = logs_.begin(); at != logs_.end();) {
+      if (at->second.directory != &directory) {
+        ++at;
+        continue;
+      }
+      names.push_back(at->first);
+      lost_.emplace(at->first, &directory);
+      logs.push_back(std::move(at->second.log));
+      at = logs_.erase(at);
+    }
+    directory.partitions -= names.size();
+    std::erase_if(deletions_, [&](const Deletion& deletion) { return deletion.directory == &directory; });
+  }
+  std::ranges::sort(names);
+  log_.error("log directory offline path={} partitions={} reason=\"{}\"", directory.info.path, names.size(),
+             error.message);
+  if (options_.on_offline) options_.on_offline(directory.info, names);
+}
+
+}  // namespace barnabas::storage

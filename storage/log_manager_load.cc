@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <atomic>
+
+#include "base/log.h"
+#include "storage/in_parallel.h"
+#include "storage/log_manager.h"
+#include "storage/log_manager_directory.h"
+#include "storage/partition_directory.h"
+
+namespace barnabas::storage {
+namespace {
+
+constinit Logger log_{"storage"};
+
+Offset value_or_zero(const OffsetCheckpoint& offsets, const TopicPartition& name) {
+  const auto found = offsets.find(name);
+  return found == offsets.end() ? Offset{0} : found->second;
+}
+
+}  // namespace
+
+/// What load is about to do and has done. A directory that fails meanwhile is marked here only; nobody is
+/// told before all names in it are known.
+struct LogManager::Loading {
+  struct Task {
+    TopicPartition name;
+    Directory* directory;
+    std::unique_ptr<Log> log;
+  };
+  std::vector<Task> tasks;
+  LoadSummary summary;
+
+  std::mutex mutex;
+  std::unordered_map<const Directory*, Error> failures;
+
+  void fail_directory(const Directory& directory, Error error) {
+    const std::lock_guard guard(mutex);
+    failures.emplace(&directory, std::move(error));
+  }
+  bool has_failed(const Directory& directory) {
+    const std::lock_guard guard(mutex);
+    return failures.contains(&directory);
+  }
+};
+
+Result<LoadSummary> LogManager::load(TimestampMs now) {
+  Loading loading;
+  for (const auto& directory : directories_) {
+    if (!directory->info.usable()) continue;
+    read_checkpoints(*directory, loading);
+    list_directory(*directory, loading);
+  }
+  in_parallel(options_.load_threads, loading.tasks.size(),
+              [&](std::size_t index) { load_one(loading, index, now); });
+  BARNABAS_TRY(publish(loading));
+  BARNABAS_TRY(announce_failures(loading));
+  return std::move(loading.summary);
+}
+
+void LogManager::read_checkpoints(Directory& directory, Loading& loading) {
+  const auto read = [&](std::string_view file, OffsetCheckpoint& into) {
+    auto offsets = read_offset_checkpoint(disk_, directory.path_of(std::string(file)));
+    if (offsets) {
+      into = std::move(*offsets);
+    } else if (offsets.error().kind == ErrorKind::io) {
+      loading.fail_directory(directory, std::move(offsets).error());
+    } else {
+      // Without one of these files more is verified than necessary, and that is all.
+      log_.warn("checkpoint file left out: {}", offsets.error().message);
+    }
+  };
+  read(recovery_point_offset_checkpoint, directory.recovery_points);
+  read(log_start_offset_checkpoint, directory.start_offsets);
+  read(replication_offset_checkpoint, directory.high_watermarks);
+  read(cleaner_offset_checkpoint, directory.cleaner_offsets);
+}
+
+void LogManager::list_directory(Directory& directory, Loading& loading) {
+  auto listed = disk_.list(directory.info.path);
+  if (!listed) {
+    loading.fail_directory(directory, std::move(listed).error());
+    return;
+  }
+  std::ranges::sort(*listed, {}, &io::DirectoryEntry::name);
+  for (const io::DirectoryEntry& entry : *listed) {
+    if (!entry.is_directory) continue;
+    PartitionDirectory parsed = parse_directory_name(entry.name);
+    switch (parsed.kind) {
+      case DirectoryKind::partition:
+        loading.tasks.push_back({std::move(parsed.name), &directory, nullptr});
+        break;
+      case DirectoryKind::deleted:
+        deletions_.push_back({directory.path_of(entry.name), Instant::min(), &directory});
+        ++loading.summary.deletions;
+        break;
+      case DirectoryKind::metadata:
+        break;
+      case DirectoryKind::future:
+      case DirectoryKind::stray:
+      case DirectoryKind::other:
+        loading.summary.ignored.push_back(directory.path_of(entry.name));
+        break;
+    }
+  }
+}
+
+std::shared_ptr<const LogConfig> LogManager::config_while_loading(const std::string& topic) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto found = configs_.find(topic); found != configs_.end()) return found->second;
+  }
+  std::shared_ptr<const LogConfig> config;
+  if (options_.config_of) config = options_.config_of(topic);
+  if (!config) config = std::make_shared<const LogConfig>();
+  const std::lock_guard guard(mutex_);
+  return configs_.emplace(topic, std::move(config)).first->second;
+}
+
+void LogManager::load_one(Loading& loading, std::size_t index, TimestampMs now) {
+  Loading::Task& task = loading.tasks[index];
+  Directory& directory = *task.directory;
+  if (loading.has_failed(directory)) return;
+  Log::OpenOptions options;
+  options.topic = task.name.topic;
+  options.partition = task.name.partition;
+  options.config = config_while_loading(task.name.topic);
+  options.recovery_point = value_or_zero(directory.recovery_points, task.name);
+  options.log_start_offset = value_or_zero(directory.start_offsets, task.name);
+  options.clean = directory.info.clean;
+  options.now = now;
+  auto opened =
+      Log::open(disk_, files_, directory.path_of(partition_directory_name(task.name)), std::move(options));
+  if (!opened) {
+    loading.fail_directory(directory, std::move(opened).error());
+    return;
+  }
+  task.log = std::move(*opened);
+  const RecoveryReport& recovery = task.log->recovery();
+  if (!recovery.lossless() || recovery.indexes_rebuilt > 0)
+    log_.warn("log recovered partition={} {}", task.name.to_string(), recovery.to_string());
+}
+
+Result<void> LogManager::publish(Loading& loading) {
+  const std::lock_guard guard(mutex_);
+  configs_.clear();
+  for (Loading::Task& task : loading.tasks) {
+    Directory& directory = *task.directory;
+    const auto [other, is_new] = logs_.emplace(task.name, Entry{std::move(task.log), &directory});
+    if (!is_new) {
+      return fail(ErrorKind::invalid, "two logs of " + task.name.to_string() + ": in " +
+                                          other->second.directory->info.path + " and in " +
+                                          directory.info.path + ". Move one of them away");
+    }
+    ++directory.partitions;
+    if (!other->second.log) continue;
+    ++loading.summary.logs;
+    if (other->second.log->recovery().scanned) ++loading.summary.recovered;
+  }
+  for (const auto& directory : directories_) {
+    directory->recovery_points.clear();
+    directory->start_offsets.clear();
+  }
+  return {};
+}
+
+Result<void> LogManager::announce_failures(Loading& loading) {
+  for (const auto& directory : directories_) {
+    if (!directory->info.usable()) {
+      log_.error("log directory offline path={} reason=\"{}\"", directory->info.path,
+                 directory->info.failure->message);
+      if (options_.on_offline) options_.on_offline(directory->info, {});
+    } else if (const auto failure = loading.failures.find(directory.get());
+               failure != loading.failures.end()) {
+      take_offline(*directory, failure->second);
+    }
+  }
+  std::string reasons;
+  for (const auto& directory : directories_) {
+    if (directory->info.usable()) return {};
+    reasons += (reasons.empty() ? "" : "; ") + directory->info.failure->message;
+  }
+  return fail(ErrorKind::offline, "no log directory can be used: " + reasons);
+}
+
+}  // namespace barnabas::storage

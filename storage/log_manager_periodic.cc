@@ -1,0 +1,238 @@
+#include <algorithm>
+#include <iterator>
+
+#include "base/log.h"
+#include "storage/clean_shutdown.h"
+#include "storage/in_parallel.h"
+#include "storage/log_manager.h"
+#include "storage/log_manager_directory.h"
+
+namespace barnabas::storage {
+namespace {
+
+constinit Logger log_{"storage"};
+
+}  // namespace
+
+// --- the timer
+// ------------------------------------------------------------------------------------------------------------
+
+Instant LogManager::tick(Instant now, TimestampMs wall) {
+  if (schedule_.empty()) {
+    schedule_.add(PeriodicJob::flush, options_.flush_interval, now);
+    schedule_.add(PeriodicJob::retention, options_.retention_interval, now);
+    schedule_.add(PeriodicJob::recovery_point_checkpoint, options_.checkpoint_interval, now);
+    schedule_.add(PeriodicJob::start_offset_checkpoint, options_.start_checkpoint_interval, now);
+    schedule_.add(PeriodicJob::high_watermark_checkpoint, options_.high_watermark_interval, now);
+    schedule_.add(PeriodicJob::producer_expiry, options_.producer_expiry_interval, now);
+  }
+  for (const PeriodicJob job : schedule_.take_due(now)) {
+    switch (job) {
+      case PeriodicJob::flush:
+        flush_due_logs(wall);
+        break;
+      case PeriodicJob::retention:
+        clean_up(now, wall);
+        break;
+      case PeriodicJob::recovery_point_checkpoint:
+        checkpoint_all(CheckpointFile::recovery_point);
+        break;
+      case PeriodicJob::start_offset_checkpoint:
+        checkpoint_all(CheckpointFile::log_start);
+        break;
+      case PeriodicJob::high_watermark_checkpoint:
+        checkpoint_all(CheckpointFile::high_watermark);
+        break;
+      case PeriodicJob::producer_expiry:
+        expire_producers(wall);
+        break;
+    }
+  }
+  remove_due(now);
+  Instant next = schedule_.next();
+  const std::lock_guard guard(mutex_);
+  for (const Deletion& deletion : deletions_) next = std::min(next, deletion.due);
+  return next;
+}
+
+void LogManager::flush_due_logs(TimestampMs wall) {
+  for (const auto& [name, entry] : entries()) {
+    if (!entry.log->flush_due(wall)) continue;
+    if (const auto flushed = entry.log->flush(); !flushed)
+      check(*entry.directory, std::unexpected(flushed.error()));
+  }
+}
+
+void LogManager::clean_up(Instant now, TimestampMs wall) {
+  for (const auto& [name, entry] : entries()) {
+    if (const auto rolled = entry.log->roll_if_due(wall); !rolled) {
+      check(*entry.directory, std::unexpected(rolled.error()));
+      continue;
+    }
+    const auto result = entry.log->apply_retention(wall, high_watermark_of(name, entry));
+    if (!result) {
+      check(*entry.directory, std::unexpected(result.error()));
+      log_.warn("retention failed partition={} reason=\"{}\"", name.to_string(), result.error().message);
+    } else if (result->segments_deleted > 0) {
+      log_.info("segments deleted partition={} count={} bytes={} reason=\"{}\"", name.to_string(),
+                result->segments_deleted, result->bytes_deleted, result->reason);
+    }
+    const Instant due = now + std::chrono::milliseconds(entry.log->config()->file_delete_delay_ms);
+    std::vector<std::string> files = entry.log->take_deleted_files();
+    const std::lock_guard guard(mutex_);
+    for (std::string& file : files) deletions_.push_back({std::move(file), due, entry.directory});
+  }
+}
+
+void LogManager::remove_due(Instant now) {
+  std::vector<Deletion> due;
+  {
+    const std::lock_guard guard(mutex_);
+    const auto later = std::ranges::partition(deletions_, [&](const Deletion& one) { return one.due > now; });
+    due.assign(std::make_move_iterator(later.begin()), std::make_move_iterator(later.end()));
+    deletions_.erase(later.begin(), later.end());
+  }
+  for (const Deletion& deletion : due) {
+    const auto removed = disk_.remove_tree(deletion.path);
+    if (!check(*deletion.directory, removed)) log_.warn("not removed: {}", removed.error().message);
+  }
+}
+
+void LogManager::expire_producers(TimestampMs wall) {
+  for (const auto& [name, entry] : entries()) entry.log->expire_producers(wall);
+}
+
+// --- checkpoints
+// ----------------------------------------------------------------------------------------------------------
+
+Offset LogManager::checkpointed_high_watermark(const TopicPartition& name) const {
+  const std::lock_guard guard(mutex_);
+  for (const auto& directory : directories_) {
+    const auto found = directory->high_watermarks.find(name);
+    if (found != directory->high_watermarks.end()) return found->second;
+  }
+  return Offset{0};
+}
+
+void LogManager::set_high_watermark_source(
+    std::function<std::optional<Offset>(const TopicPartition&)> source) {
+  const std::lock_guard guard(mutex_);
+  high_watermarks_ = std::move(source);
+}
+
+Offset LogManager::high_watermark_of(const TopicPartition& name, const Entry& entry) const {
+  std::function<std::optional<Offset>(const TopicPartition&)> source;
+  {
+    const std::lock_guard guard(mutex_);
+    source = high_watermarks_;
+  }
+  if (source) {
+    if (const auto offset = source(name)) return *offset;
+  }
+  const std::lock_guard guard(mutex_);
+  const auto found = entry.directory->high_watermarks.find(name);
+  return found == entry.directory->high_watermarks.end() ? Offset{0} : found->second;
+}
+
+OffsetCheckpoint LogManager::collect(const Directory& directory, CheckpointFile file) const {
+  OffsetCheckpoint offsets;
+  for (const auto& [name, entry] : entries(&directory)) {
+    switch (file) {
+      case CheckpointFile::recovery_point:
+        offsets.emplace(name, entry.log->recovery_point());
+        break;
+      case CheckpointFile::log_start:
+        if (entry.log->log_start_offset() > Offset{0}) offsets.emplace(name, entry.log->log_start_offset());
+        break;
+      case CheckpointFile::high_watermark:
+        offsets.emplace(name, high_watermark_of(name, entry));
+        break;
+      case CheckpointFile::cleaner: {
+        const std::lock_guard guard(mutex_);
+        const auto found = directory.cleaner_offsets.find(name);
+        if (found != directory.cleaner_offsets.end()) offsets.insert(*found);
+        break;
+      }
+    }
+  }
+  return offsets;
+}
+
+Result<void> LogManager::checkpoint(Directory& directory, CheckpointFile file) {
+  constexpr std::array names{recovery_point_offset_checkpoint, log_start_offset_checkpoint,
+                             replication_offset_checkpoint, cleaner_offset_checkpoint};
+  const auto index = static_cast<std::size_t>(file);
+  const std::lock_guard guard(directory.checkpoint_mutex);
+  std::string content = format_offset_checkpoint(collect(directory, file));
+  if (directory.written[index] == content) return {};
+  const Result<void> written = io::replace_file(disk_, directory.path_of(std::string(names[index])), content);
+  if (written) {
+    directory.written[index] = std::move(content);
+  } else {
+    directory.written[index].reset();
+  }
+  return written;
+}
+
+void LogManager::checkpoint_all(CheckpointFile file) {
+  for (const auto& directory : directories_) {
+    {
+      const std::lock_guard guard(mutex_);
+      if (!directory->info.usable()) continue;
+    }
+    if (const auto written = checkpoint(*directory, file); !check(*directory, written))
+      log_.warn("checkpoint not written: {}", written.error().message);
+  }
+}
+
+void LogManager::write_checkpoints() {
+  checkpoint_all(CheckpointFile::recovery_point);
+  checkpoint_all(CheckpointFile::log_start);
+  checkpoint_all(CheckpointFile::high_watermark);
+  checkpoint_all(CheckpointFile::cleaner);
+}
+
+// --- the end
+// --------------------------------------------------------------------------------------------------------------
+
+Result<void> LogManager::shut_down(BrokerEpoch broker_epoch) {
+  std::optional<Error> first;
+  std::unordered_set<const Directory*> unclean;
+  std::mutex errors;
+  const auto all_entries = entries();
+  in_parallel(options_.load_threads, all_entries.size(), [&](std::size_t index) {
+    const auto& [name, entry] = all_entries[index];
+    const Result<void> closed = entry.log->close_clean();
+    if (check(*entry.directory, closed)) return;
+    log_.error("log not closed partition={} reason=\"{}\"", name.to_string(), closed.error().message);
+    const std::lock_guard guard(errors);
+    unclean.insert(entry.directory);
+    if (!first) first = closed.error();
+  });
+  for (const auto& directory : directories_) {
+    {
+      const std::lock_guard guard(mutex_);
+      if (!directory->info.usable()) continue;
+    }
+    if (!unclean.contains(directory.get())) {
+      if (const auto finished = finish(*directory, broker_epoch); !check(*directory, finished)) {
+        log_.error("log directory not marked clean path={} reason=\"{}\"", directory->info.path,
+                   finished.error().message);
+        if (!first) first = finished.error();
+      }
+    }
+    directory->info.lock.reset();
+  }
+  if (first) return std::unexpected(std::move(*first));
+  return {};
+}
+
+Result<void> LogManager::finish(Directory& directory, BrokerEpoch broker_epoch) {
+  for (const CheckpointFile file : {CheckpointFile::recovery_point, CheckpointFile::log_start,
+                                    CheckpointFile::high_watermark, CheckpointFile::cleaner}) {
+    BARNABAS_TRY(checkpoint(directory, file));
+  }
+  return write_clean_shutdown(disk_, directory.info.path, broker_epoch);
+}
+
+}  // namespace barnabas::storage
