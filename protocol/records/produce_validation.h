@@ -26,10 +26,10 @@ struct ProduceRules {
   int64_t timestamp_before_max_ms = std::numeric_limits<int64_t>::max();
   int64_t timestamp_after_max_ms = 3600000;
   /// `compression.type` of the topic; nothing is `producer`: kept as sent.
-  std::optional<Compression> target_compression;
+  std::optional<Compression> target_compression = std::nullopt;
   /// `max.decompressed.message.bytes`: one record of a compressed batch.
   int32_t max_decompressed_message_bytes = 2147483639;
-  TimestampMs now;
+  TimestampMs now{0};
   /// False: only what can be seen in the batch header and the checksum. For producers that are part of the broker.
   bool check_contents = true;
 };

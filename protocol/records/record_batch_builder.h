@@ -14,18 +14,18 @@
 namespace barnabas::protocol {
 
 struct RecordBatchOptions {
-  Compression compression;
+  Compression compression = {};
   Offset base_offset{0};
   LeaderEpoch partition_leader_epoch = no_leader_epoch;
   /// When given, the batch is of type LogAppendTime with this as its max timestamp.
-  std::optional<TimestampMs> log_append_time;
+  std::optional<TimestampMs> log_append_time = std::nullopt;
   ProducerId producer_id = no_producer_id;
   ProducerEpoch producer_epoch = no_producer_epoch;
   int32_t base_sequence = no_sequence;
   bool transactional = false;
   bool control = false;
   /// Compaction's mark for tombstones and transaction markers; takes the place of the base timestamp.
-  std::optional<TimestampMs> delete_horizon;
+  std::optional<TimestampMs> delete_horizon = std::nullopt;
 };
 
 /// Makes a batch of version 2. The records are compressed as they come; nothing is kept but the output.
