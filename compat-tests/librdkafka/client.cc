@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <stdexcept>
+#include <thread>
 
 namespace barnabas::compat {
 namespace {
@@ -54,6 +55,52 @@ void* payload(const std::optional<std::string>& bytes) {
 
 std::size_t size(const std::optional<std::string>& bytes) { return bytes ? bytes->size() : 0; }
 
+void request_topic(rd_kafka_t* client, const std::string& name, int partitions, const Settings& config) {
+  std::array<char, 512> text{};
+  Owned<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy> topic(
+      rd_kafka_NewTopic_new(name.c_str(), partitions, 1, text.data(), text.size()));
+  if (!topic) {
+    throw std::runtime_error(text.data());
+  }
+  for (const auto& [setting, value] : config) {
+    rd_kafka_NewTopic_set_config(topic.get(), setting.c_str(), value.c_str());
+  }
+
+  Owned<rd_kafka_queue_t, rd_kafka_queue_destroy> queue(rd_kafka_queue_new(client));
+  Owned<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy> options(
+      rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_CREATETOPICS));
+  rd_kafka_AdminOptions_set_operation_timeout(options.get(), milliseconds(client_timeout), text.data(), text.size());
+  rd_kafka_NewTopic_t* topics[] = {topic.get()};
+  rd_kafka_CreateTopics(client, topics, 1, options.get(), queue.get());
+
+  Owned<rd_kafka_event_t, rd_kafka_event_destroy> event(
+      rd_kafka_queue_poll(queue.get(), 2 * milliseconds(client_timeout)));
+  if (!event || rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    throw std::runtime_error(name + ": " + (event ? rd_kafka_event_error_string(event.get()) : "no answer"));
+  }
+  std::size_t count = 0;
+  const rd_kafka_topic_result_t** results =
+      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
+  if (count != 1 || rd_kafka_topic_result_error(results[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    throw std::runtime_error(name + ": " + rd_kafka_err2str(rd_kafka_topic_result_error(results[0])));
+  }
+}
+
+// Apache Kafka may answer CreateTopics before it leads the partitions; a producer without idempotence that is
+// refused then sends again later and out of order.
+void await_leader(RdKafka::Handle& client, const std::string& topic, std::int32_t partition) {
+  const auto deadline = Clock::now() + client_timeout;
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+  while (client.query_watermark_offsets(topic, partition, &low, &high, milliseconds(client_timeout)) !=
+         RdKafka::ERR_NO_ERROR) {
+    if (Clock::now() > deadline) {
+      throw std::runtime_error(topic + ": no leader");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(poll_ms));
+  }
+}
+
 }  // namespace
 
 std::string bootstrap() {
@@ -88,35 +135,9 @@ void create_topic(const std::string& name, int partitions, const Settings& confi
   if (!producer) {
     throw std::runtime_error(problem);
   }
-  rd_kafka_t* client = producer->c_ptr();
-
-  std::array<char, 512> text{};
-  Owned<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy> topic(
-      rd_kafka_NewTopic_new(name.c_str(), partitions, 1, text.data(), text.size()));
-  if (!topic) {
-    throw std::runtime_error(text.data());
-  }
-  for (const auto& [setting, value] : config) {
-    rd_kafka_NewTopic_set_config(topic.get(), setting.c_str(), value.c_str());
-  }
-
-  Owned<rd_kafka_queue_t, rd_kafka_queue_destroy> queue(rd_kafka_queue_new(client));
-  Owned<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy> options(
-      rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_CREATETOPICS));
-  rd_kafka_AdminOptions_set_operation_timeout(options.get(), milliseconds(client_timeout), text.data(), text.size());
-  rd_kafka_NewTopic_t* topics[] = {topic.get()};
-  rd_kafka_CreateTopics(client, topics, 1, options.get(), queue.get());
-
-  Owned<rd_kafka_event_t, rd_kafka_event_destroy> event(
-      rd_kafka_queue_poll(queue.get(), 2 * milliseconds(client_timeout)));
-  if (!event || rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    throw std::runtime_error(name + ": " + (event ? rd_kafka_event_error_string(event.get()) : "no answer"));
-  }
-  std::size_t count = 0;
-  const rd_kafka_topic_result_t** results =
-      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
-  if (count != 1 || rd_kafka_topic_result_error(results[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    throw std::runtime_error(name + ": " + rd_kafka_err2str(rd_kafka_topic_result_error(results[0])));
+  request_topic(producer->c_ptr(), name, partitions, config);
+  for (std::int32_t partition = 0; partition < partitions; ++partition) {
+    await_leader(*producer, name, partition);
   }
 }
 

@@ -27,7 +27,7 @@ std::string bootstrap();
 std::unique_ptr<RdKafka::Conf> configuration(const Settings& settings,
                                              RdKafka::DeliveryReportCb* reports = nullptr);
 
-// Creates a topic with one replica and waits until the broker has done so. Throws std::runtime_error.
+// Creates a topic with one replica and waits until the broker leads its partitions. Throws std::runtime_error.
 void create_topic(const std::string& name, int partitions, const Settings& config = {});
 
 struct Header {
