@@ -1,0 +1,114 @@
+#include "broker/fetch_session.h"
+
+#include <limits>
+
+#include "base/random.h"
+
+namespace barnabas::broker {
+
+std::size_t FetchSession::KeyHash::operator()(const Key& key) const noexcept {
+  const std::size_t topic =
+      key.topic.empty() ? std::hash<Uuid>{}(key.topic_id) : std::hash<std::string>{}(key.topic);
+  return topic * 31 + std::hash<PartitionIndex>{}(key.index);
+}
+
+void FetchSession::add(const FetchPartition& wanted) {
+  Key key{wanted.topic, wanted.topic_id, wanted.index};
+  const auto at = index_.find(key);
+  if (at == index_.end()) {
+    partitions_.push_back(wanted);
+    index_.emplace(std::move(key), std::prev(partitions_.end()));
+    return;
+  }
+  FetchPartition& known = *at->second;
+  known.current_leader_epoch = wanted.current_leader_epoch;
+  known.fetch_offset = wanted.fetch_offset;
+  known.last_fetched_epoch = wanted.last_fetched_epoch;
+  known.max_bytes = wanted.max_bytes;
+}
+
+void FetchSession::forget(std::string_view topic, const Uuid& topic_id, PartitionIndex index) {
+  const auto at = index_.find(Key{std::string(topic), topic_id, index});
+  if (at == index_.end()) return;
+  partitions_.erase(at->second);
+  index_.erase(at);
+}
+
+FetchSessionCache::Lookup FetchSessionCache::continue_session(int32_t id, int32_t epoch, bool by_topic_id,
+                                                              Instant now) {
+  const std::scoped_lock lock(mutex_);
+  const auto at = sessions_.find(id);
+  if (at == sessions_.end()) return {nullptr, protocol::ErrorCode::fetch_session_id_not_found};
+  FetchSession& session = *at->second;
+  if (session.epoch_ != epoch) return {nullptr, protocol::ErrorCode::invalid_fetch_session_epoch};
+  if (session.by_topic_id_ != by_topic_id)
+    return {nullptr, protocol::ErrorCode::fetch_session_topic_id_error};
+  session.epoch_ = epoch == std::numeric_limits<int32_t>::max() ? 1 : epoch + 1;
+  touch(session, now);
+  return {at->second, protocol::ErrorCode::none};
+}
+
+std::shared_ptr<FetchSession> FetchSessionCache::create(bool by_topic_id, std::size_t size, Instant now) {
+  const std::scoped_lock lock(mutex_);
+  if (slots_ == 0 || (sessions_.size() >= slots_ && !make_room(size, now))) return nullptr;
+  int32_t id = 0;
+  while (id <= 0 || sessions_.contains(id)) {
+    SeededRandom random(state_);
+    state_ = random.next();
+    id = static_cast<int32_t>(state_ >> 33);
+  }
+  auto session = std::make_shared<FetchSession>(id, by_topic_id, now);
+  session->cached_size_ = size;
+  session->last_used_ = now;
+  sessions_.emplace(id, session);
+  by_use_.insert(session);
+  by_size_.insert(session);
+  return session;
+}
+
+bool FetchSessionCache::make_room(std::size_t size, Instant now) {
+  const auto& oldest = *by_use_.begin();
+  if (now - oldest->last_used_ > eviction_age) {
+    erase(std::shared_ptr(oldest));
+    return true;
+  }
+  const auto& smallest = *by_size_.begin();
+  if (smallest->cached_size_ < size && now - smallest->created_ > eviction_age) {
+    erase(std::shared_ptr(smallest));
+    return true;
+  }
+  return false;
+}
+
+void FetchSessionCache::erase(const std::shared_ptr<FetchSession>& session) {
+  by_use_.erase(session);
+  by_size_.erase(session);
+  sessions_.erase(session->id());
+}
+
+void FetchSessionCache::touch(FetchSession& session, Instant now) {
+  auto node = by_use_.extract(sessions_.at(session.id()));
+  session.last_used_ = now;
+  by_use_.insert(std::move(node));
+}
+
+void FetchSessionCache::remove(int32_t id) {
+  const std::scoped_lock lock(mutex_);
+  if (const auto at = sessions_.find(id); at != sessions_.end()) erase(std::shared_ptr(at->second));
+}
+
+void FetchSessionCache::resized(FetchSession& session, std::size_t size) {
+  const std::scoped_lock lock(mutex_);
+  const auto at = sessions_.find(session.id());
+  if (at == sessions_.end() || at->second.get() != &session || session.cached_size_ == size) return;
+  auto node = by_size_.extract(at->second);
+  session.cached_size_ = size;
+  by_size_.insert(std::move(node));
+}
+
+std::size_t FetchSessionCache::size() const {
+  const std::scoped_lock lock(mutex_);
+  return sessions_.size();
+}
+
+}  // namespace barnabas::broker

@@ -1,0 +1,56 @@
+#include "broker/handlers/delete_records.h"
+
+#include "broker/error_map.h"
+#include "broker/handlers/deferred.h"
+#include "protocol/messages/delete_records_response.h"
+
+namespace barnabas::broker {
+namespace {
+
+using protocol::DeleteRecordsRequest;
+using protocol::DeleteRecordsResponse;
+using protocol::ErrorCode;
+
+constexpr int64_t up_to_high_watermark = -1;
+
+ErrorCode delete_from(Call& call, std::string_view topic,
+                      const DeleteRecordsRequest::DeleteRecordsPartition& wanted,
+                      DeleteRecordsResponse::DeleteRecordsPartitionResult& answer) {
+  const auto found = call.services().replicas.find(topic, PartitionIndex{wanted.partition_index});
+  if (!found.partition) return found.error;
+  Partition& partition = *found.partition;
+  const Offset high_watermark = partition.high_watermark();
+  const Offset before = wanted.offset == up_to_high_watermark ? high_watermark : Offset{wanted.offset};
+  if (before < Offset{0} || before > high_watermark) return ErrorCode::offset_out_of_range;
+  const auto start = partition.log().delete_records_before(before);
+  if (!start) return error_code_of(start.error().kind);
+  answer.low_watermark = start->value();
+  partition.wake_waiters(0);
+  return ErrorCode::none;
+}
+
+DeleteRecordsResponse delete_all(Call& call, const DeleteRecordsRequest& request) {
+  DeleteRecordsResponse response;
+  for (const auto& topic : request.topics) {
+    auto& result = response.topics.emplace_back();
+    result.name = topic.name;
+    for (const auto& wanted : topic.partitions) {
+      auto& answer = result.partitions.emplace_back();
+      answer.partition_index = wanted.partition_index;
+      const ErrorCode error = delete_from(call, topic.name, wanted, answer);
+      answer.error_code = to_wire(error);
+      if (error != ErrorCode::none) answer.low_watermark = -1;
+    }
+  }
+  call.services().logs.write_checkpoints();
+  return response;
+}
+
+}  // namespace
+
+void DeleteRecordsHandler::handle(Call call, Request request) {
+  answer_from_disk_pool(std::move(call), std::move(request),
+                        [](Call& waiting, const Request& asked) { return delete_all(waiting, asked); });
+}
+
+}  // namespace barnabas::broker

@@ -1,0 +1,171 @@
+#include "broker/handlers/describe_configs.h"
+
+#include <algorithm>
+
+#include "broker/broker_configs.h"
+#include "metadata/effective_config.h"
+#include "metadata/topic_name.h"
+
+namespace barnabas::broker {
+namespace {
+
+using metadata::ConfigDefinition;
+using metadata::ConfigResourceType;
+using metadata::ConfigSource;
+using metadata::ConfigType;
+using metadata::ConfigValueAt;
+using metadata::EffectiveConfig;
+using metadata::MetadataImage;
+using protocol::DescribeConfigsRequest;
+using protocol::DescribeConfigsResponse;
+using protocol::ErrorCode;
+using Resource = DescribeConfigsRequest::DescribeConfigsResource;
+using Answer = DescribeConfigsResponse::DescribeConfigsResult;
+
+class Describer {
+ public:
+  Describer(const Call& call, const DescribeConfigsRequest& request, const Resource& resource, Answer& answer)
+      : services_(call.services()),
+        image_(services_.metadata.current()),
+        request_(request),
+        resource_(resource),
+        answer_(answer) {}
+
+  void run() {
+    answer_.error_message = protocol::String("");
+    answer_.resource_type = resource_.resource_type;
+    answer_.resource_name = resource_.resource_name;
+    switch (static_cast<ConfigResourceType>(resource_.resource_type)) {
+      case ConfigResourceType::topic:
+        return describe_topic();
+      case ConfigResourceType::broker:
+        return describe_broker();
+      case ConfigResourceType::group:
+        return describe_named(metadata::group_configs(), "Group name must not be empty");
+      case ConfigResourceType::client_metrics:
+        return describe_named(metadata::client_metrics_configs(),
+                              "Client metrics subscription name must not be empty");
+      case ConfigResourceType::broker_logger:
+      case ConfigResourceType::unknown:
+        break;
+    }
+    fail(ErrorCode::invalid_request, default_message(ErrorCode::invalid_request));
+  }
+
+ private:
+  void fail(ErrorCode error, std::string_view message) {
+    answer_.error_code = to_wire(error);
+    answer_.error_message = protocol::String(message);
+  }
+
+  bool wanted(std::string_view name) const {
+    if (!resource_.configuration_keys || resource_.configuration_keys->empty()) return true;
+    return std::ranges::any_of(*resource_.configuration_keys, [&](const auto& key) { return key == name; });
+  }
+
+  void describe_topic() {
+    const std::string_view topic = resource_.resource_name;
+    if (const auto problem = metadata::topic_name_problem(topic))
+      return fail(ErrorCode::invalid_topic_exception, *problem);
+    if (image_->topic(topic) == nullptr) return fail(ErrorCode::unknown_topic_or_partition, "");
+    const auto* overrides = image_->config(ConfigResourceType::topic, topic);
+    for (const ConfigDefinition& definition : metadata::topic_configs()) {
+      if (definition.internal || !wanted(definition.name)) continue;
+      auto effective =
+          metadata::effective_topic_config(definition, overrides, *image_, services_.node, services_.config);
+      // Of several broker-level names for one setting Kafka shows, and takes the source from, the first only.
+      std::erase_if(effective.synonyms, [&](const ConfigValueAt& at) {
+        return at.name != definition.name && !definition.synonyms.empty() &&
+               at.name != definition.synonyms.front().name;
+      });
+      drop_default_of_other_unit(definition, effective);
+      effective.source =
+          effective.synonyms.empty() ? ConfigSource::default_config : effective.synonyms.front().source;
+      add(definition, effective, false);
+    }
+  }
+
+  /// log.retention.ms has no default of its own (hours has): then there is no default to show as its synonym.
+  static void drop_default_of_other_unit(const ConfigDefinition& definition, EffectiveConfig& effective) {
+    if (definition.synonyms.empty()) return;
+    const ConfigDefinition* first = metadata::find_broker_config(definition.synonyms.front().name);
+    if (first != nullptr && first->default_value == nullptr)
+      std::erase_if(effective.synonyms,
+                    [](const ConfigValueAt& at) { return at.source == ConfigSource::default_config; });
+  }
+
+  void describe_broker() {
+    const std::string_view name = resource_.resource_name;
+    if (!name.empty()) {
+      const auto id = metadata::parse_integer(name);
+      if (!id)
+        return fail(ErrorCode::invalid_request,
+                    "Broker id must be an integer, but it is: " + std::string(name));
+      if (*id != services_.node.value())
+        return fail(ErrorCode::invalid_request, "Unexpected broker id, expected " +
+                                                    std::to_string(services_.node.value()) +
+                                                    " or empty string, but received " + std::string(name));
+    }
+    for (const ConfigDefinition& definition : metadata::broker_configs()) {
+      if (definition.internal || !wanted(definition.name)) continue;
+      const auto effective =
+          name.empty() ? default_of_all_brokers(definition, *image_)
+                       : effective_broker_config(definition, *image_, services_.node, services_.config);
+      if (!name.empty() || effective.value)
+        add(definition, effective, definition.update_mode == metadata::UpdateMode::read_only);
+    }
+  }
+
+  void describe_named(std::span<const ConfigDefinition> table, std::string_view empty_name) {
+    if (resource_.resource_name.empty()) return fail(ErrorCode::invalid_request, empty_name);
+    const auto type = static_cast<ConfigResourceType>(resource_.resource_type);
+    for (const ConfigDefinition& definition : table) {
+      if (definition.internal || !wanted(definition.name)) continue;
+      const auto* overrides = image_->config(type, resource_.resource_name);
+      const auto effective =
+          metadata::effective_topic_config(definition, overrides, *image_, services_.node, services_.config);
+      add(definition, effective, false);
+    }
+  }
+
+  void add(const ConfigDefinition& definition, const EffectiveConfig& effective, bool read_only) {
+    const bool sensitive = definition.type == ConfigType::password;
+    auto& entry = answer_.configs.emplace_back();
+    entry.name = protocol::String::view_of(definition.name);
+    entry.value = shown(effective.value, sensitive);
+    entry.read_only = read_only;
+    entry.config_source = static_cast<int8_t>(effective.source);
+    entry.is_sensitive = sensitive;
+    entry.config_type = static_cast<int8_t>(definition.type);
+    entry.documentation = std::nullopt;
+    if (!request_.include_synonyms) return;
+    for (const ConfigValueAt& at : effective.synonyms) {
+      auto& synonym = entry.synonyms.emplace_back();
+      synonym.name = protocol::String(at.name);
+      synonym.value = shown(at.value, sensitive);
+      synonym.source = static_cast<int8_t>(at.source);
+    }
+  }
+
+  static std::optional<protocol::String> shown(const std::optional<std::string>& value, bool sensitive) {
+    if (!value || sensitive) return std::nullopt;
+    return protocol::String(*value);
+  }
+
+  const Services& services_;
+  const metadata::MetadataImagePtr image_;
+  const DescribeConfigsRequest& request_;
+  const Resource& resource_;
+  Answer& answer_;
+};
+
+}  // namespace
+
+DescribeConfigsResponse DescribeConfigsHandler::handle(Call& call, const Request& request) {
+  DescribeConfigsResponse response;
+  for (const Resource& resource : request.resources)
+    Describer(call, request, resource, response.results.emplace_back()).run();
+  return response;
+}
+
+}  // namespace barnabas::broker

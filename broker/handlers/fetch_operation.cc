@@ -1,0 +1,156 @@
+#include "broker/handlers/fetch_operation.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "network/event_loops.h"
+
+namespace barnabas::broker {
+namespace {
+
+using protocol::FetchResponse;
+
+/// Whether an incremental answer must name the partition, and what it names from now on.
+bool changed_since_sent(const FetchRead& read, FetchPartition& partition) {
+  bool changed = read.bytes > 0 || read.failed() || read.diverged;
+  if (read.failed()) {
+    // So that the next answer without an error is named, too.
+    partition.sent_high_watermark = no_offset;
+    return true;
+  }
+  const Offset high_watermark{read.data.high_watermark};
+  const Offset log_start{read.data.log_start_offset};
+  changed |= partition.sent_high_watermark != high_watermark || partition.sent_log_start_offset != log_start;
+  partition.sent_high_watermark = high_watermark;
+  partition.sent_log_start_offset = log_start;
+  return changed;
+}
+
+/// Adds a partition's answer, under the topic entry it shares with its predecessor when that is the same
+/// topic.
+void add_to_response(FetchResponse& response, const FetchPartition& partition, FetchRead& read) {
+  auto* topic = response.responses.empty() ? nullptr : &response.responses.back();
+  if (topic == nullptr || topic->topic_id != partition.topic_id || topic->topic != partition.topic) {
+    topic = &response.responses.emplace_back();
+    topic->topic = protocol::String(partition.topic);
+    topic->topic_id = partition.topic_id;
+  }
+  topic->partitions.push_back(std::move(read.data));
+}
+
+}  // namespace
+
+FetchOperation::FetchOperation(Call call, Plan plan) : call_(std::move(call)), plan_(std::move(plan)) {}
+
+void FetchOperation::start() {
+  call_.release_frame();
+  auto reads = read_all();
+  if (plan_.max_wait_ms <= 0 || partitions().empty() || enough(reads)) {
+    // An empty incremental session waits like any other; there is just nothing that could end its wait.
+    if (!(plan_.incremental && partitions().empty() && plan_.max_wait_ms > 0))
+      return finish(std::move(reads));
+  }
+  timer_.emplace(call_.connection().loop->context(), std::chrono::milliseconds(plan_.max_wait_ms));
+  timer_->async_wait([self = shared_from_this()](const boost::system::error_code&) {
+    if (!self->woken_.exchange(true)) self->resume();
+  });
+  call_.connection().broker_state = std::weak_ptr<FetchOperation>(shared_from_this());
+  if (!wait_for_progress(reads)) on_progress(std::numeric_limits<int32_t>::max());
+}
+
+std::vector<FetchRead> FetchOperation::read_all() {
+  std::unique_lock<std::mutex> lock;
+  if (plan_.session) lock = std::unique_lock(plan_.session->lock());
+  std::vector<FetchRead> reads;
+  reads.reserve(partitions().size());
+  int64_t left = plan_.limits.max_bytes;
+  bool nothing_yet = true;
+  for (FetchPartition& partition : partitions()) {
+    reads.push_back(read_partition(call_.services().replicas, partition, plan_.limits, left, nothing_yet));
+    const auto bytes = static_cast<int64_t>(reads.back().bytes);
+    if (bytes > 0) nothing_yet = false;
+    left = std::max<int64_t>(left - bytes, 0);
+  }
+  return reads;
+}
+
+bool FetchOperation::enough(const std::vector<FetchRead>& reads) const {
+  uint64_t bytes = 0;
+  for (const FetchRead& read : reads) {
+    if (read.failed() || read.diverged) return true;
+    bytes += read.bytes;
+  }
+  return plan_.min_bytes <= 0 || bytes >= static_cast<uint64_t>(plan_.min_bytes);
+}
+
+bool FetchOperation::wait_for_progress(const std::vector<FetchRead>& reads) {
+  uint64_t bytes = 0;
+  for (const FetchRead& read : reads) bytes += read.bytes;
+  bytes_wanted_.store(plan_.min_bytes - static_cast<int64_t>(bytes), std::memory_order_relaxed);
+  registrations_.reserve(reads.size());
+  for (const FetchRead& read : reads) {
+    Registration registration{read.partition, {}};
+    if (!read.partition->add_waiter(shared_from_this(), read.seen_high_watermark, registration.handle))
+      return false;
+    registrations_.push_back(std::move(registration));
+  }
+  return true;
+}
+
+void FetchOperation::on_progress(uint64_t bytes) {
+  const auto counted = static_cast<int64_t>(std::min<uint64_t>(bytes, std::numeric_limits<int32_t>::max()));
+  if (bytes_wanted_.fetch_sub(counted, std::memory_order_acq_rel) > counted) return;
+  if (woken_.exchange(true)) return;
+  call_.connection().loop->post([self = shared_from_this()] { self->resume(); });
+}
+
+void FetchOperation::end_wait() {
+  for (Registration& registration : registrations_)
+    registration.partition->remove_waiter(registration.handle);
+  registrations_.clear();
+  if (timer_) timer_->cancel();
+  call_.connection().broker_state.reset();
+}
+
+void FetchOperation::resume() {
+  end_wait();
+  if (call_.connection().closed) return call_.no_reply();
+  finish(read_all());
+}
+
+void FetchOperation::cancel() {
+  if (!woken_.exchange(true)) {
+    end_wait();
+    call_.no_reply();
+  }
+}
+
+void FetchOperation::finish(std::vector<FetchRead> reads) {
+  FetchResponse response;
+  std::unique_lock<std::mutex> lock;
+  if (plan_.session) {
+    response.session_id = plan_.session->id();
+    lock = std::unique_lock(plan_.session->lock());
+  }
+  auto at = partitions().begin();
+  std::vector<FetchSession::List::iterator> had_records;
+  for (FetchRead& read : reads) {
+    if (at == partitions().end())
+      break;  // another request changed the session meanwhile; its answer tells the rest
+    const auto partition = at++;
+    if (read.bytes > 0 && plan_.session && plan_.incremental) had_records.push_back(partition);
+    const bool changed = changed_since_sent(read, *partition);
+    if (changed || !plan_.incremental) add_to_response(response, *partition, read);
+  }
+  for (const auto partition : had_records) plan_.session->move_to_end(partition);
+  if (lock) lock.unlock();
+  call_.reply(response);
+}
+
+void cancel_waiting_fetch(network::ConnectionContext& connection) {
+  auto* waiting = std::any_cast<std::weak_ptr<FetchOperation>>(&connection.broker_state);
+  if (waiting == nullptr) return;
+  if (const auto operation = waiting->lock()) operation->cancel();
+}
+
+}  // namespace barnabas::broker

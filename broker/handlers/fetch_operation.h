@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "broker/call.h"
+#include "broker/fetch_session.h"
+#include "broker/handlers/fetch_read.h"
+#include "broker/partition.h"
+
+namespace barnabas::broker {
+
+/// One fetch request: reads, waits if there is too little, reads again and answers. Lives on its connection's
+/// loop; only on_progress may come from elsewhere.
+class FetchOperation : public ProgressWaiter, public std::enable_shared_from_this<FetchOperation> {
+ public:
+  struct Plan {
+    FetchLimits limits;
+    int32_t max_wait_ms = 0;
+    int32_t min_bytes = 0;
+    std::shared_ptr<FetchSession> session;  ///< null: the partitions are in `partitions`
+    bool incremental = false;               ///< the answer names changed partitions only
+    FetchSession::List partitions;
+  };
+
+  FetchOperation(Call call, Plan plan);
+
+  void start();
+  void on_progress(uint64_t bytes) override;
+  /// The connection is gone: stops waiting without an answer.
+  void cancel();
+
+ private:
+  struct Registration {
+    std::shared_ptr<Partition> partition;
+    Partition::WaiterHandle handle;
+  };
+
+  FetchSession::List& partitions() { return plan_.session ? plan_.session->partitions() : plan_.partitions; }
+  std::vector<FetchRead> read_all();
+  bool enough(const std::vector<FetchRead>& reads) const;
+  /// False when something happened meanwhile and it is better to read again.
+  bool wait_for_progress(const std::vector<FetchRead>& reads);
+  void end_wait();
+  void resume();
+  void finish(std::vector<FetchRead> reads);
+
+  Call call_;
+  Plan plan_;
+  std::optional<boost::asio::steady_timer> timer_;
+  std::vector<Registration> registrations_;
+  std::atomic<int64_t> bytes_wanted_{0};
+  std::atomic<bool> woken_{false};
+};
+
+/// Ends the fetch that waits on this connection, if one does. On the connection's loop.
+void cancel_waiting_fetch(network::ConnectionContext& connection);
+
+}  // namespace barnabas::broker

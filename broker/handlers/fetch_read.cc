@@ -1,0 +1,119 @@
+#include "broker/handlers/fetch_read.h"
+
+#include <algorithm>
+
+#include "broker/error_map.h"
+#include "network/file_records.h"
+
+namespace barnabas::broker {
+namespace {
+
+using protocol::ErrorCode;
+
+FetchRead failed_read(const FetchPartition& wanted, ErrorCode error) {
+  FetchRead read;
+  read.data.partition_index = wanted.index.value();
+  read.data.error_code = static_cast<int16_t>(error);
+  read.data.high_watermark = -1;
+  read.data.aborted_transactions = std::nullopt;
+  read.data.records = protocol::Records(protocol::Bytes());
+  return read;
+}
+
+/// The partition of an entry, from what it remembers or by a look-up.
+ErrorCode locate(const ReplicaManager& replicas, FetchPartition& wanted, bool by_topic_id) {
+  if (wanted.partition && wanted.partition->active()) return ErrorCode::none;
+  const bool was_there = wanted.partition != nullptr;
+  auto found =
+      by_topic_id ? replicas.find(wanted.topic_id, wanted.index) : replicas.find(wanted.topic, wanted.index);
+  wanted.partition = std::move(found.partition);
+  // A session that named an id which no longer exists under the same name: Kafka says that the two do not
+  // fit.
+  if (by_topic_id && was_there && found.error == ErrorCode::unknown_topic_id)
+    return ErrorCode::inconsistent_topic_id;
+  return found.error;
+}
+
+ErrorCode check_leader_epoch(const Partition& partition, LeaderEpoch claimed) {
+  if (claimed < LeaderEpoch{0}) return ErrorCode::none;
+  if (claimed < partition.leader_epoch()) return ErrorCode::fenced_leader_epoch;
+  if (claimed > partition.leader_epoch()) return ErrorCode::unknown_leader_epoch;
+  return ErrorCode::none;
+}
+
+/// KIP-595: whether the reader's log and ours part below its fetch offset. Fills the diverging epoch.
+ErrorCode check_divergence(Partition& partition, const FetchPartition& wanted, FetchRead& read) {
+  if (wanted.last_fetched_epoch < LeaderEpoch{0}) return ErrorCode::none;
+  const auto ours = partition.log().end_offset_for_epoch(wanted.last_fetched_epoch);
+  if (ours.epoch == no_leader_epoch || ours.end_offset == no_offset) return ErrorCode::offset_out_of_range;
+  if (ours.epoch < wanted.last_fetched_epoch || ours.end_offset < wanted.fetch_offset) {
+    read.data.diverging_epoch.epoch = ours.epoch.value();
+    read.data.diverging_epoch.end_offset = ours.end_offset.value();
+    read.diverged = true;
+  }
+  return ErrorCode::none;
+}
+
+ErrorCode add_aborted_transactions(Partition& partition, Offset from, Offset upper_bound, FetchRead& read) {
+  const auto aborted = partition.log().aborted_transactions(from, upper_bound);
+  if (!aborted) return error_code_of(aborted.error().kind);
+  auto& list = read.data.aborted_transactions.emplace();
+  for (const storage::AbortedTransaction& transaction : *aborted) {
+    auto& entry = list.emplace_back();
+    entry.producer_id = transaction.producer_id.value();
+    entry.first_offset = transaction.first_offset.value();
+  }
+  return ErrorCode::none;
+}
+
+ErrorCode read_records(Partition& partition, const FetchPartition& wanted, const FetchLimits& limits,
+                       int64_t bytes_max, bool at_least_one_batch, FetchRead& read) {
+  const Offset high_watermark = partition.high_watermark();
+  const Offset stable = partition.log().last_stable_offset(high_watermark);
+  read.seen_high_watermark = high_watermark;
+  read.data.high_watermark = high_watermark.value();
+  read.data.last_stable_offset = stable.value();
+  read.data.log_start_offset = partition.log().log_start_offset().value();
+  read.data.records = protocol::Records(protocol::Bytes());
+  read.data.aborted_transactions = std::nullopt;
+  if (read.diverged) return ErrorCode::none;
+  const Offset upper_bound = limits.read_committed ? stable : high_watermark;
+  auto result =
+      partition.log().read(wanted.fetch_offset, static_cast<uint64_t>(std::max<int64_t>(bytes_max, 0)),
+                           upper_bound, at_least_one_batch);
+  if (!result) return error_code_of(result.error().kind);
+  if (limits.read_committed) {
+    const Offset end = result->slice.length > 0 ? result->next_offset : wanted.fetch_offset;
+    if (const ErrorCode error = add_aborted_transactions(partition, wanted.fetch_offset, end, read);
+        error != ErrorCode::none)
+      return error;
+  }
+  read.bytes = result->slice.length;
+  if (read.bytes > 0)
+    read.data.records = protocol::Records(std::make_shared<network::FileRecords>(std::move(result->slice)));
+  return ErrorCode::none;
+}
+
+}  // namespace
+
+FetchRead read_partition(const ReplicaManager& replicas, FetchPartition& wanted, const FetchLimits& limits,
+                         int64_t bytes_max, bool at_least_one_batch) {
+  if (const ErrorCode error = locate(replicas, wanted, limits.by_topic_id); error != ErrorCode::none) {
+    FetchRead read = failed_read(wanted, error);
+    read.data.aborted_transactions.emplace();
+    return read;
+  }
+  Partition& partition = *wanted.partition;
+  FetchRead read;
+  read.data.partition_index = wanted.index.value();
+  ErrorCode error = check_leader_epoch(partition, wanted.current_leader_epoch);
+  if (error == ErrorCode::none) error = check_divergence(partition, wanted, read);
+  if (error == ErrorCode::none)
+    error = read_records(partition, wanted, limits, std::min<int64_t>(bytes_max, wanted.max_bytes),
+                         at_least_one_batch, read);
+  if (error != ErrorCode::none) return failed_read(wanted, error);
+  read.partition = wanted.partition;
+  return read;
+}
+
+}  // namespace barnabas::broker

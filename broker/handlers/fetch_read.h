@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "broker/fetch_session.h"
+#include "broker/replica_manager.h"
+#include "protocol/messages/fetch_response.h"
+
+namespace barnabas::broker {
+
+/// What bounds the answer of one fetch.
+struct FetchLimits {
+  int64_t max_bytes = 0;  ///< of all partitions together
+  bool read_committed = false;
+  bool by_topic_id = false;
+};
+
+/// What one partition has for a fetch.
+struct FetchRead {
+  protocol::FetchResponse::PartitionData data;
+  std::shared_ptr<Partition> partition;  ///< null on an error
+  uint64_t bytes = 0;
+  Offset seen_high_watermark = no_offset;
+  bool diverged = false;
+
+  bool failed() const { return data.error_code != 0; }
+};
+
+/// Reads from the partition what `wanted` asks for: at most `bytes_max`, but one whole batch at least when
+/// `at_least_one_batch`. Errors are in the result. Looks up `wanted.partition` when it is not known or stale.
+FetchRead read_partition(const ReplicaManager& replicas, FetchPartition& wanted, const FetchLimits& limits,
+                         int64_t bytes_max, bool at_least_one_batch);
+
+}  // namespace barnabas::broker

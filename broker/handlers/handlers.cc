@@ -1,0 +1,87 @@
+#include "broker/handlers/handlers.h"
+
+#include <algorithm>
+#include <array>
+
+#include "broker/handlers/api_versions.h"
+#include "broker/handlers/create_partitions.h"
+#include "broker/handlers/create_topics.h"
+#include "broker/handlers/delete_records.h"
+#include "broker/handlers/delete_topics.h"
+#include "broker/handlers/describe_cluster.h"
+#include "broker/handlers/describe_configs.h"
+#include "broker/handlers/describe_log_dirs.h"
+#include "broker/handlers/describe_producers.h"
+#include "broker/handlers/describe_topic_partitions.h"
+#include "broker/handlers/fetch.h"
+#include "broker/handlers/init_producer_id.h"
+#include "broker/handlers/list_offsets.h"
+#include "broker/handlers/metadata.h"
+#include "broker/handlers/offset_for_leader_epoch.h"
+#include "broker/handlers/produce.h"
+#include "broker/handlers/run.h"
+#include "protocol/messages/create_partitions_response.h"
+#include "protocol/messages/create_topics_response.h"
+#include "protocol/messages/delete_records_response.h"
+#include "protocol/messages/delete_topics_response.h"
+#include "protocol/messages/describe_log_dirs_response.h"
+#include "protocol/messages/fetch_response.h"
+#include "protocol/messages/init_producer_id_response.h"
+#include "protocol/messages/list_offsets_response.h"
+#include "protocol/messages/metadata_response.h"
+#include "protocol/messages/produce_response.h"
+
+namespace barnabas::broker {
+namespace {
+
+/// Kafka 4 announces Produce from 0, since old librdkafka looks at it, and serves it from 3.
+constexpr HandlerEntry produce_entry() {
+  HandlerEntry produce = entry<ProduceHandler>();
+  produce.announced_min_version = 0;
+  return produce;
+}
+
+constexpr HandlerEntry init_producer_id_entry() {
+  HandlerEntry init = entry<InitProducerIdHandler>();
+  init.max_version = InitProducerIdHandler::max_version;
+  return init;
+}
+
+constexpr HandlerEntry api_versions_entry() {
+  using Request = protocol::ApiVersionsRequest;
+  return {Request::api_key, Request::min_version, Request::max_version, Request::min_version,
+          &ApiVersionsHandler::run};
+}
+
+constexpr std::array handlers{
+    produce_entry(),
+    entry<FetchHandler>(),
+    entry<ListOffsetsHandler>(),
+    entry<MetadataHandler>(),
+    api_versions_entry(),
+    entry<CreateTopicsHandler>(),
+    entry<DeleteTopicsHandler>(),
+    entry<DeleteRecordsHandler>(),
+    init_producer_id_entry(),
+    entry<OffsetForLeaderEpochHandler>(),
+    entry<DescribeConfigsHandler>(),
+    entry<DescribeLogDirsHandler>(),
+    entry<CreatePartitionsHandler>(),
+    entry<DescribeClusterHandler>(),
+    entry<DescribeProducersHandler>(),
+    entry<DescribeTopicPartitionsHandler>(),
+};
+static_assert(std::ranges::is_sorted(handlers, {}, &HandlerEntry::api));
+
+}  // namespace
+
+std::span<const HandlerEntry> all_handlers() {
+  return handlers;
+}
+
+const HandlerEntry* find_handler(protocol::ApiKey api) {
+  const auto at = std::ranges::lower_bound(handlers, api, {}, &HandlerEntry::api);
+  return at != handlers.end() && at->api == api ? &*at : nullptr;
+}
+
+}  // namespace barnabas::broker

@@ -1,0 +1,141 @@
+#include "broker/handlers/metadata.h"
+
+#include <set>
+
+#include "broker/handlers/topic_description.h"
+#include "metadata/topic_name.h"
+#include "network/event_loops.h"
+#include "protocol/messages/metadata_response.h"
+
+namespace barnabas::broker {
+namespace {
+
+using protocol::ErrorCode;
+using protocol::MetadataRequest;
+using protocol::MetadataResponse;
+
+MetadataResponse::MetadataResponseTopic describe(const metadata::MetadataImage& image,
+                                                 const metadata::TopicImage& topic, bool with_operations) {
+  MetadataResponse::MetadataResponseTopic answer;
+  answer.name = protocol::String(topic.name);
+  answer.topic_id = topic.id;
+  answer.is_internal = is_internal_topic(topic.name);
+  if (with_operations) answer.topic_authorized_operations = all_topic_operations;
+  answer.partitions.reserve(topic.partitions.size());
+  for (int32_t i = 0; i < topic.partition_count(); ++i) {
+    const metadata::PartitionImage& partition = *topic.partition(PartitionIndex{i});
+    auto& described = answer.partitions.emplace_back();
+    described.partition_index = i;
+    described.leader_id = partition.leader.value();
+    described.leader_epoch = partition.leader_epoch.value();
+    described.replica_nodes = numbers(partition.replicas);
+    described.isr_nodes = numbers(partition.isr);
+    described.offline_replicas = offline_replicas(image, partition);
+    if (partition.leader == metadata::no_node)
+      described.error_code = to_wire(ErrorCode::leader_not_available);
+  }
+  return answer;
+}
+
+MetadataResponse::MetadataResponseTopic failed_topic(const MetadataRequest::MetadataRequestTopic& wanted,
+                                                     ErrorCode error, bool with_operations) {
+  MetadataResponse::MetadataResponseTopic answer;
+  answer.error_code = to_wire(error);
+  answer.name = wanted.name;
+  answer.topic_id = wanted.topic_id;
+  if (wanted.name) answer.is_internal = is_internal_topic(*wanted.name);
+  if (with_operations) answer.topic_authorized_operations = all_topic_operations;
+  return answer;
+}
+
+/// What a name or id that the image does not have is answered with.
+ErrorCode error_for_missing(const MetadataRequest::MetadataRequestTopic& wanted) {
+  if (!wanted.topic_id.is_zero() || !wanted.name) return ErrorCode::unknown_topic_id;
+  if (metadata::topic_name_problem(*wanted.name)) return ErrorCode::invalid_topic_exception;
+  return ErrorCode::unknown_topic_or_partition;
+}
+
+void add_requested(const metadata::MetadataImage& image, const MetadataRequest& request,
+                   MetadataResponse& response) {
+  const bool with_operations = request.include_topic_authorized_operations;
+  std::set<const metadata::TopicImage*> described;
+  std::set<std::pair<std::string_view, Uuid>> failed;
+  std::vector<MetadataResponse::MetadataResponseTopic> failures;
+  for (const auto& wanted : *request.topics) {
+    const auto* topic = !wanted.topic_id.is_zero() ? image.topic(wanted.topic_id)
+                        : wanted.name              ? image.topic(wanted.name->view())
+                                                   : nullptr;
+    if (topic != nullptr) {
+      if (described.insert(topic).second) response.topics.push_back(describe(image, *topic, with_operations));
+      continue;
+    }
+    const std::string_view name = wanted.name ? wanted.name->view() : std::string_view();
+    if (failed.emplace(name, wanted.topic_id).second)
+      failures.push_back(failed_topic(wanted, error_for_missing(wanted), with_operations));
+  }
+  std::ranges::move(failures, std::back_inserter(response.topics));
+}
+
+MetadataResponse make_response(const Call& call, const MetadataRequest& request) {
+  const auto image = call.services().metadata.current();
+  MetadataResponse response;
+  for (const BrokerAddress& address : broker_addresses(call, *image)) {
+    auto& broker = response.brokers.emplace_back();
+    broker.node_id = address.id.value();
+    broker.host = protocol::String(address.host);
+    broker.port = address.port;
+    if (address.broker->rack) broker.rack = protocol::String(*address.broker->rack);
+  }
+  response.cluster_id = protocol::String(call.services().cluster_id);
+  response.controller_id = call.services().node.value();
+  if (call.version() >= 8 && call.version() <= 10 && request.include_cluster_authorized_operations)
+    response.cluster_authorized_operations = all_cluster_operations;
+  const bool all = !request.topics || (call.version() == 0 && request.topics->empty());
+  if (!all) {
+    add_requested(*image, request, response);
+    return response;
+  }
+  response.topics.reserve(image->topics_by_name.size());
+  for (const auto& topic : image->topics_by_name)
+    response.topics.push_back(describe(*image, *topic, request.include_topic_authorized_operations));
+  return response;
+}
+
+/// The topics that have to be made first; nothing to do when it names none.
+protocol::CreateTopicsRequest missing_topics(const Call& call, const MetadataRequest& request) {
+  protocol::CreateTopicsRequest create;
+  if (!request.topics || !request.allow_auto_topic_creation || !call.services().auto_create_topics)
+    return create;
+  const auto image = call.services().metadata.current();
+  std::set<std::string_view> names;
+  for (const auto& wanted : *request.topics) {
+    if (!wanted.name || !wanted.topic_id.is_zero() || image->topic(wanted.name->view()) != nullptr) continue;
+    // Internal topics are made by what needs them, with settings of their own.
+    if (is_internal_topic(*wanted.name) || metadata::topic_name_problem(*wanted.name)) continue;
+    if (names.insert(*wanted.name).second) {
+      auto& topic = create.topics.emplace_back();
+      topic.name = wanted.name->owned();
+      topic.num_partitions = -1;
+      topic.replication_factor = -1;
+    }
+  }
+  return create;
+}
+
+}  // namespace
+
+void MetadataHandler::handle(Call call, Request request) {
+  auto create = missing_topics(call, request);
+  if (create.topics.empty()) return call.reply(make_response(call, request));
+  auto* loop = call.connection().loop;
+  cluster::ControllerGateway& controller = call.services().controller;
+  controller.create_topics(std::move(create), [loop, call = std::move(call), request = std::move(request)](
+                                                  const protocol::CreateTopicsResponse&) mutable {
+    // Whatever became of them: the image says it best.
+    loop->post([call = std::move(call), request = std::move(request)]() mutable {
+      call.reply(make_response(call, request));
+    });
+  });
+}
+
+}  // namespace barnabas::broker

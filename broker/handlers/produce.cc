@@ -1,0 +1,182 @@
+#include "broker/handlers/produce.h"
+
+#include <atomic>
+#include <memory>
+
+#include "broker/error_map.h"
+#include "protocol/messages/produce_response.h"
+#include "protocol/records/produce_validation.h"
+
+namespace barnabas::broker {
+namespace {
+
+using protocol::ErrorCode;
+using protocol::ProduceRequest;
+using protocol::ProduceResponse;
+using PartitionAnswer = ProduceResponse::PartitionProduceResponse;
+
+constexpr int16_t first_version_by_id = 13;
+
+/// An answer that waits for the disk: the last partition to become durable sends it.
+struct PendingProduce {
+  PendingProduce(Call waiting_call, ProduceResponse waiting_response)
+      : call(std::move(waiting_call)), response(std::move(waiting_response)) {}
+
+  void finish_one() {
+    if (remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) call.reply(response);
+  }
+
+  Call call;
+  ProduceResponse response;
+  /// One for the handler itself, so that nothing is sent before all partitions are waited for.
+  std::atomic<int> remaining{1};
+};
+
+/// What has to be on disk before the answer may leave.
+struct DurableWait {
+  std::shared_ptr<Partition> partition;
+  Offset end;
+  std::size_t topic_at;
+  std::size_t partition_at;
+};
+
+void set_error(PartitionAnswer& answer, ErrorCode error) {
+  answer.error_code = static_cast<int16_t>(error);
+  answer.base_offset = -1;
+  answer.log_append_time_ms = -1;
+}
+
+/// A message and the log start go with errors of single records only, as in Kafka.
+void set_failure(PartitionAnswer& answer, const protocol::ProduceFailure& failure, Offset log_start) {
+  set_error(answer, failure.error);
+  if (failure.record_errors.empty()) return;
+  answer.log_start_offset = log_start.value();
+  answer.error_message = protocol::String(failure.message);
+  for (const protocol::RecordError& record : failure.record_errors) {
+    auto& error = answer.record_errors.emplace_back();
+    error.batch_index = record.batch_index;
+    error.batch_index_error_message = protocol::String(record.message);
+  }
+}
+
+protocol::ProduceRules rules_of(const TopicSettings& settings, int16_t version, bool check_contents,
+                                TimestampMs now) {
+  protocol::ProduceRules rules;
+  rules.produce_version = version;
+  rules.max_message_bytes = settings.log.max_message_bytes;
+  rules.compacted = settings.log.cleanup_compact;
+  rules.timestamp_type = settings.log.message_timestamp_type;
+  rules.timestamp_before_max_ms = settings.log.message_timestamp_before_max_ms;
+  rules.timestamp_after_max_ms = settings.log.message_timestamp_after_max_ms;
+  rules.target_compression = settings.target_compression;
+  rules.max_decompressed_message_bytes = settings.max_decompressed_message_bytes;
+  rules.now = now;
+  rules.check_contents = check_contents;
+  return rules;
+}
+
+class Produce {
+ public:
+  Produce(Call& call, ProduceRequest& request)
+      : call_(call), request_(request), now_(wall_clock_now()), wait_for_disk_(request.acks == -1) {}
+
+  ProduceResponse run() {
+    ProduceResponse response;
+    response.responses.reserve(request_.topic_data.size());
+    for (const auto& topic : request_.topic_data) {
+      auto& answer = response.responses.emplace_back();
+      answer.name = topic.name.owned();
+      answer.topic_id = topic.topic_id;
+      answer.partition_responses.reserve(topic.partition_data.size());
+      for (const auto& partition : topic.partition_data) {
+        auto& result = answer.partition_responses.emplace_back();
+        result.index = partition.index;
+        topic_at_ = response.responses.size() - 1;
+        partition_at_ = answer.partition_responses.size() - 1;
+        append(topic, partition, result);
+        failed_ |= result.error_code != 0;
+      }
+    }
+    return response;
+  }
+
+  bool failed() const { return failed_; }
+  std::vector<DurableWait>& waits() { return waits_; }
+
+ private:
+  void append(const ProduceRequest::TopicProduceData& topic, const ProduceRequest::PartitionProduceData& data,
+              PartitionAnswer& answer) {
+    const PartitionIndex index{data.index};
+    auto found = call_.version() >= first_version_by_id
+                     ? call_.services().replicas.find(topic.topic_id, index)
+                     : call_.services().replicas.find(topic.name, index);
+    if (!found.partition) return set_error(answer, found.error);
+    if (request_.acks < -1 || request_.acks > 1) return set_error(answer, ErrorCode::invalid_required_acks);
+    Partition& partition = *found.partition;
+    auto batch = protocol::validate_produced_records(
+        records_of(data),
+        rules_of(*partition.settings(), call_.version(), call_.services().check_record_contents, now_));
+    if (!batch) return set_failure(answer, batch.error(), partition.log().log_start_offset());
+
+    const auto appended = partition.append(batch->bytes, wait_for_disk_, now_);
+    if (!appended) {
+      set_error(answer, error_code_of(appended.error().kind));
+      answer.log_start_offset = partition.log().log_start_offset().value();
+      return;
+    }
+    answer.base_offset = appended->base_offset.value();
+    answer.log_append_time_ms =
+        (appended->duplicate ? appended->max_timestamp : batch->log_append_time).value();
+    answer.log_start_offset = appended->log_start_offset.value();
+    if (wait_for_disk_ && partition.flush_before_ack())
+      waits_.push_back({std::move(found.partition), appended->last_offset + 1, topic_at_, partition_at_});
+  }
+
+  /// The records where they lie in the request's frame, which is ours to patch.
+  static std::optional<MutableByteView> records_of(const ProduceRequest::PartitionProduceData& data) {
+    if (data.records.is_null()) return std::nullopt;
+    const ByteView bytes = data.records.bytes();
+    return MutableByteView(const_cast<std::byte*>(bytes.data()), bytes.size());
+  }
+
+  Call& call_;
+  ProduceRequest& request_;
+  const TimestampMs now_;
+  const bool wait_for_disk_;
+  bool failed_ = false;
+  std::size_t topic_at_ = 0;
+  std::size_t partition_at_ = 0;
+  std::vector<DurableWait> waits_;
+};
+
+void answer_when_durable(Call call, ProduceResponse response, std::vector<DurableWait> waits) {
+  call.release_frame();
+  call.allow_next();
+  auto pending = std::make_shared<PendingProduce>(std::move(call), std::move(response));
+  pending->remaining.fetch_add(static_cast<int>(waits.size()), std::memory_order_relaxed);
+  for (DurableWait& wait : waits) {
+    auto& answer = pending->response.responses[wait.topic_at].partition_responses[wait.partition_at];
+    wait.partition->when_durable(wait.end, [pending, &answer](const Result<void>& durable) {
+      if (!durable) set_error(answer, ErrorCode::kafka_storage_error);
+      pending->finish_one();
+    });
+  }
+  pending->finish_one();
+}
+
+}  // namespace
+
+void ProduceHandler::handle(Call call, Request request) {
+  const int16_t acks = request.acks;
+  Produce produce(call, request);
+  ProduceResponse response = produce.run();
+  if (acks == 0) {
+    if (produce.failed())
+      return call.close("Produce with acks=0 failed; closing is all that such a producer can see");
+    return call.no_reply();
+  }
+  if (produce.waits().empty()) return call.reply(response);
+  answer_when_durable(std::move(call), std::move(response), std::move(produce.waits()));
+}
+
+}  // namespace barnabas::broker

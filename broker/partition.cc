@@ -1,0 +1,167 @@
+#include "broker/partition.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace barnabas::broker {
+
+Partition::Partition(storage::TopicPartition name, Uuid topic_id, std::shared_ptr<storage::Log> log,
+                     LeaderEpoch leader_epoch, std::shared_ptr<const TopicSettings> settings,
+                     PartitionServices& services)
+    : name_(std::move(name)),
+      topic_id_(topic_id),
+      log_(std::move(log)),
+      services_(services),
+      leader_epoch_(leader_epoch.value()),
+      settings_(std::move(settings)),
+      high_watermark_(log_->log_end_offset().value()) {
+  if (log_->latest_epoch() < leader_epoch) log_->assign_epoch_start(leader_epoch, log_->log_end_offset());
+}
+
+void Partition::set_leader_epoch(LeaderEpoch epoch) {
+  if (leader_epoch_.exchange(epoch.value(), std::memory_order_acq_rel) < epoch.value())
+    log_->assign_epoch_start(epoch, log_->log_end_offset());
+}
+
+void Partition::set_settings(std::shared_ptr<const TopicSettings> settings) {
+  log_->set_config(std::shared_ptr<const storage::LogConfig>(settings, &settings->log));
+  settings_.store(std::move(settings), std::memory_order_release);
+}
+
+void Partition::deactivate(const Error& error) {
+  active_.store(false, std::memory_order_release);
+  std::vector<DurableWait> waits;
+  {
+    const std::scoped_lock lock(sync_mutex_);
+    waits = std::exchange(durable_waits_, {});
+  }
+  for (DurableWait& wait : waits) wait.done(std::unexpected(error));
+  wake_waiters(std::numeric_limits<int64_t>::max());
+}
+
+Result<storage::AppendResult> Partition::append(MutableByteView batch, bool wait_for_disk, TimestampMs now) {
+  if (!active()) return fail(ErrorKind::offline, name_.to_string() + " is no longer here");
+  auto appended = log_->append_as_leader(batch, leader_epoch(), now);
+  if (!appended) {
+    const ErrorKind kind = appended.error().kind;
+    if (kind == ErrorKind::io || kind == ErrorKind::offline)
+      services_.report_failure(name_, appended.error());
+    return appended;
+  }
+  if (!appended->duplicate) appended_bytes_.fetch_add(batch.size(), std::memory_order_relaxed);
+  if (!wait_for_disk || !services_.flush_before_ack) raise_high_watermark(appended->last_offset + 1);
+  return appended;
+}
+
+void Partition::raise_high_watermark(Offset to) {
+  int64_t seen = high_watermark_.load(std::memory_order_relaxed);
+  while (seen < to.value()) {
+    // Sequentially consistent together with waiter_count_: either the waiter sees the new high watermark, or
+    // this thread sees the waiter.
+    if (high_watermark_.compare_exchange_weak(seen, to.value(), std::memory_order_seq_cst)) {
+      if (waiter_count_.load(std::memory_order_seq_cst) == 0) return;
+      const uint64_t appended = appended_bytes_.load(std::memory_order_relaxed);
+      const uint64_t announced = announced_bytes_.exchange(appended, std::memory_order_relaxed);
+      wake_waiters(appended > announced ? appended - announced : 1);
+      return;
+    }
+  }
+}
+
+bool Partition::add_waiter(const std::shared_ptr<ProgressWaiter>& waiter, Offset seen, WaiterHandle& handle) {
+  const std::scoped_lock lock(waiter_mutex_);
+  if (waiters_.empty())
+    announced_bytes_.store(appended_bytes_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  waiter_count_.fetch_add(1, std::memory_order_seq_cst);
+  if (high_watermark_.load(std::memory_order_seq_cst) != seen.value() || !active()) {
+    waiter_count_.fetch_sub(1, std::memory_order_seq_cst);
+    return false;
+  }
+  handle = waiters_.insert(waiters_.end(), waiter);
+  return true;
+}
+
+void Partition::remove_waiter(WaiterHandle handle) {
+  const std::scoped_lock lock(waiter_mutex_);
+  waiters_.erase(handle);
+  waiter_count_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void Partition::wake_waiters(uint64_t bytes) {
+  std::vector<std::shared_ptr<ProgressWaiter>> awake;
+  {
+    const std::scoped_lock lock(waiter_mutex_);
+    awake.reserve(waiters_.size());
+    for (const auto& weak : waiters_)
+      if (auto waiter = weak.lock()) awake.push_back(std::move(waiter));
+  }
+  for (const auto& waiter : awake) waiter->on_progress(bytes);
+}
+
+void Partition::when_durable(Offset end, DurableDone done) {
+  if (log_->recovery_point() >= end) {
+    raise_high_watermark(end);
+    return done({});
+  }
+  bool here = false;
+  bool start = false;
+  {
+    const std::scoped_lock lock(sync_mutex_);
+    here = active();
+    if (here) durable_waits_.push_back({end, std::move(done)});
+    start = here && !sync_running_;
+    sync_running_ |= here;
+  }
+  if (start) start_sync();
+  if (!here) done(fail(ErrorKind::offline, name_.to_string() + " is no longer here"));
+}
+
+void Partition::start_sync() {
+  if (services_.disk_pool.submit([self = shared_from_this()] { self->run_sync(); })) return;
+  std::vector<DurableWait> waits;
+  {
+    const std::scoped_lock lock(sync_mutex_);
+    waits = std::exchange(durable_waits_, {});
+    sync_running_ = false;
+  }
+  const Error error{ErrorKind::closed, "the disk pool takes no more work"};
+  for (DurableWait& wait : waits) wait.done(std::unexpected(error));
+}
+
+void Partition::run_sync() {
+  const auto durable = log_->flush();
+  if (durable) {
+    raise_high_watermark(*durable);
+  } else {
+    services_.report_failure(name_, durable.error());
+  }
+  bool more = false;
+  std::vector<DurableWait> finished = take_finished(durable, more);
+  // Those who came during this sync need another one; it starts before the finished ones are told, so that
+  // the device has no pause.
+  if (more) start_sync();
+  const Result<void> outcome = durable ? Result<void>{} : Result<void>(std::unexpected(durable.error()));
+  for (DurableWait& wait : finished) wait.done(outcome);
+}
+
+std::vector<Partition::DurableWait> Partition::take_finished(const Result<Offset>& durable, bool& more) {
+  std::vector<DurableWait> finished;
+  const std::scoped_lock lock(sync_mutex_);
+  if (!durable) {
+    finished = std::exchange(durable_waits_, {});
+  } else {
+    const auto waiting = std::ranges::stable_partition(
+        durable_waits_, [&](const DurableWait& wait) { return wait.end <= *durable; });
+    finished.reserve(durable_waits_.size() - waiting.size());
+    std::move(durable_waits_.begin(), waiting.begin(), std::back_inserter(finished));
+    durable_waits_.erase(durable_waits_.begin(), waiting.begin());
+  }
+  more = !durable_waits_.empty();
+  sync_running_ = more;
+  return finished;
+}
+
+}  // namespace barnabas::broker

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/types.h"
+#include "base/uuid.h"
+#include "broker/topic_settings.h"
+#include "io/disk_pool.h"
+#include "storage/log.h"
+#include "storage/topic_partition.h"
+
+namespace barnabas::broker {
+
+/// Somebody who waits for more to read in a partition (a long-polling fetch).
+class ProgressWaiter {
+ public:
+  virtual ~ProgressWaiter() = default;
+  /// About `bytes` more can be read. From any thread, without locks of the partition held; must not block.
+  virtual void on_progress(uint64_t bytes) = 0;
+};
+
+/// What a partition needs of its surroundings.
+struct PartitionServices {
+  io::DiskPool& disk_pool;
+  /// A log met an error that may concern its whole directory.
+  std::function<void(const storage::TopicPartition&, const Error&)> report_failure;
+  /// log.flush.before.ack
+  bool flush_before_ack = true;
+};
+
+/// One partition that this broker leads: its log, and who waits for it.
+///
+/// High watermark (one replica): what acks=0 and acks=1 appended is visible at once, as in Kafka. What
+/// acks=all appended becomes visible when it is on disk, so that nothing is shown that a power cut could
+/// still take back, unless flush_before_ack is off. It never falls.
+///
+/// All methods may be called from any thread; none blocks on a device except where noted in Log.
+class Partition : public std::enable_shared_from_this<Partition> {
+ public:
+  Partition(storage::TopicPartition name, Uuid topic_id, std::shared_ptr<storage::Log> log,
+            LeaderEpoch leader_epoch, std::shared_ptr<const TopicSettings> settings,
+            PartitionServices& services);
+
+  const storage::TopicPartition& name() const { return name_; }
+  const Uuid& topic_id() const { return topic_id_; }
+  storage::Log& log() { return *log_; }
+  LeaderEpoch leader_epoch() const { return LeaderEpoch{leader_epoch_.load(std::memory_order_acquire)}; }
+  void set_leader_epoch(LeaderEpoch epoch);
+
+  std::shared_ptr<const TopicSettings> settings() const { return settings_.load(std::memory_order_acquire); }
+  void set_settings(std::shared_ptr<const TopicSettings> settings);
+
+  /// False once the topic is deleted or the log directory is lost; the object then only answers errors.
+  bool active() const { return active_.load(std::memory_order_acquire); }
+  /// Wakes everybody who waits; waits for durability end with `error`.
+  void deactivate(const Error& error);
+
+  /// Appends one validated batch. `wait_for_disk`: acks=all.
+  Result<storage::AppendResult> append(MutableByteView batch, bool wait_for_disk, TimestampMs now);
+
+  using DurableDone = std::move_only_function<void(const Result<void>&)>;
+  /// Calls `done` once everything below `end` is on disk, or the sync failed. One sync serves all that wait.
+  /// `done` runs inside this call when nothing has to be waited for, else on a thread of the disk pool.
+  void when_durable(Offset end, DurableDone done);
+  /// Whether an append with acks=all has to wait at all.
+  bool flush_before_ack() const { return services_.flush_before_ack; }
+
+  Offset high_watermark() const { return Offset{high_watermark_.load(std::memory_order_acquire)}; }
+  Offset last_stable_offset() { return log_->last_stable_offset(high_watermark()); }
+
+  using WaiterHandle = std::list<std::weak_ptr<ProgressWaiter>>::iterator;
+  /// Registers a waiter if the high watermark still is `seen` and the partition is active; otherwise false,
+  /// and the waiter should look again at once. A registered one must be removed by its handle.
+  bool add_waiter(const std::shared_ptr<ProgressWaiter>& waiter, Offset seen, WaiterHandle& handle);
+  void remove_waiter(WaiterHandle handle);
+  /// The log start moved up: tells those who wait.
+  void wake_waiters(uint64_t bytes);
+
+ private:
+  struct DurableWait {
+    Offset end;
+    DurableDone done;
+  };
+  void raise_high_watermark(Offset to);
+  void start_sync();
+  void run_sync();
+  std::vector<DurableWait> take_finished(const Result<Offset>& durable, bool& more);
+
+  const storage::TopicPartition name_;
+  const Uuid topic_id_;
+  const std::shared_ptr<storage::Log> log_;
+  PartitionServices& services_;
+  std::atomic<int32_t> leader_epoch_;
+  std::atomic<std::shared_ptr<const TopicSettings>> settings_;
+  std::atomic<bool> active_{true};
+  std::atomic<int64_t> high_watermark_;
+  std::atomic<uint64_t> appended_bytes_{0};
+  std::atomic<uint64_t> announced_bytes_{0};
+
+  std::mutex sync_mutex_;
+  std::vector<DurableWait> durable_waits_;
+  bool sync_running_ = false;
+
+  std::mutex waiter_mutex_;
+  std::list<std::weak_ptr<ProgressWaiter>> waiters_;
+  std::atomic<std::size_t> waiter_count_{0};
+};
+
+}  // namespace barnabas::broker

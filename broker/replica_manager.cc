@@ -1,0 +1,161 @@
+#include "broker/replica_manager.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/log.h"
+
+namespace barnabas::broker {
+
+using protocol::ErrorCode;
+
+namespace {
+constinit Logger logger{"broker"};
+}  // namespace
+
+ReplicaManager::ReplicaManager(NodeId node, storage::LogManager& logs, const metadata::StaticConfig& config,
+                               PartitionServices& services)
+    : node_(node), logs_(logs), config_(config), services_(services) {}
+
+ReplicaManager::Found ReplicaManager::find_in(const HostedTopic& topic, PartitionIndex index) {
+  if (index.value() < 0 || static_cast<std::size_t>(index.value()) >= topic.partitions.size())
+    return {nullptr, ErrorCode::unknown_topic_or_partition};
+  const auto& partition = topic.partitions[static_cast<std::size_t>(index.value())];
+  if (partition == nullptr || !partition->active()) return {nullptr, ErrorCode::kafka_storage_error};
+  return {partition, ErrorCode::none};
+}
+
+ReplicaManager::Found ReplicaManager::find(std::string_view topic, PartitionIndex index) const {
+  const std::shared_lock lock(mutex_);
+  const auto at = by_name_.find(topic);
+  if (at == by_name_.end()) return {nullptr, ErrorCode::unknown_topic_or_partition};
+  return find_in(*at->second, index);
+}
+
+ReplicaManager::Found ReplicaManager::find(const Uuid& topic_id, PartitionIndex index) const {
+  const std::shared_lock lock(mutex_);
+  const auto at = by_id_.find(topic_id);
+  if (at == by_id_.end()) return {nullptr, ErrorCode::unknown_topic_id};
+  return find_in(*at->second, index);
+}
+
+void ReplicaManager::apply(const metadata::MetadataChanges& changes,
+                           const metadata::MetadataImagePtr& image) {
+  for (const auto& topic : changes.deleted_topics) remove_topic(*topic);
+  for (const auto& topic : changes.changed_topics) update_topic(*topic, *image, !changes.all);
+  update_settings(changes, *image);
+}
+
+void ReplicaManager::remove_topic(const metadata::TopicImage& topic) {
+  TopicPtr hosted;
+  {
+    const std::unique_lock lock(mutex_);
+    const auto at = by_id_.find(topic.id);
+    if (at == by_id_.end()) return;
+    hosted = at->second;
+    by_id_.erase(at);
+    if (const auto named = by_name_.find(hosted->name); named != by_name_.end() && named->second == hosted)
+      by_name_.erase(named);
+  }
+  const Error gone{ErrorKind::not_found, "topic " + topic.name + " was deleted"};
+  const Instant now = std::chrono::steady_clock::now();
+  for (const auto& partition : hosted->partitions) {
+    if (partition == nullptr) continue;
+    partition->deactivate(gone);
+    if (const auto removed = logs_.remove(partition->name(), now);
+        !removed && removed.error().kind != ErrorKind::not_found) {
+      logger.warn("partition={} not removed: {}", partition->name().to_string(), removed.error().message);
+      logs_.report(partition->name(), removed.error());
+    }
+  }
+}
+
+void ReplicaManager::update_topic(const metadata::TopicImage& topic, const metadata::MetadataImage& image,
+                                  bool is_new) {
+  TopicPtr before;
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto at = by_id_.find(topic.id); at != by_id_.end()) before = at->second;
+  }
+  auto hosted = std::make_shared<HostedTopic>(HostedTopic{topic.name, topic.id, {}});
+  const auto settings = resolve_topic_settings(topic.name, image, config_, node_);
+  for (int32_t i = 0; i < topic.partition_count(); ++i) {
+    const metadata::PartitionImage& wanted = *topic.partition(PartitionIndex{i});
+    const auto known = before && static_cast<std::size_t>(i) < before->partitions.size()
+                           ? before->partitions[static_cast<std::size_t>(i)]
+                           : nullptr;
+    if (known) {
+      known->set_leader_epoch(wanted.leader_epoch);
+      hosted->partitions.push_back(known);
+    } else {
+      hosted->partitions.push_back(host({topic.name, PartitionIndex{i}}, topic, wanted, settings, is_new));
+    }
+  }
+  const std::unique_lock lock(mutex_);
+  by_name_.insert_or_assign(topic.name, hosted);
+  by_id_.insert_or_assign(topic.id, std::move(hosted));
+}
+
+std::shared_ptr<Partition> ReplicaManager::host(const storage::TopicPartition& name,
+                                                const metadata::TopicImage& topic,
+                                                const metadata::PartitionImage& partition,
+                                                const std::shared_ptr<const TopicSettings>& settings,
+                                                bool is_new) {
+  if (std::ranges::find(partition.replicas, node_) == partition.replicas.end()) return nullptr;
+  storage::LogManager::CreateOptions options{topic.id, Uuid{}, is_new};
+  auto log = logs_.create(name, options, wall_clock_now());
+  if (!log && log.error().kind == ErrorKind::already_exists) {
+    // A log of an earlier topic of this name, whose deletion was not finished before the last stop.
+    logger.warn("partition={} has another topic id than the metadata; set aside", name.to_string());
+    if (const auto aside = logs_.set_aside(name); aside) log = logs_.create(name, options, wall_clock_now());
+  }
+  if (!log) {
+    logger.error("partition={} offline: {}", name.to_string(), log.error().message);
+    logs_.report(name, log.error());
+    return nullptr;
+  }
+  (*log)->set_config(std::shared_ptr<const storage::LogConfig>(settings, &settings->log));
+  return std::make_shared<Partition>(name, topic.id, std::move(*log), partition.leader_epoch, settings,
+                                     services_);
+}
+
+void ReplicaManager::update_settings(const metadata::MetadataChanges& changes,
+                                     const metadata::MetadataImage& image) {
+  std::vector<TopicPtr> affected;
+  {
+    const std::shared_lock lock(mutex_);
+    for (const metadata::ConfigResource& resource : changes.changed_configs) {
+      if (resource.type == metadata::ConfigResourceType::topic) {
+        if (const auto at = by_name_.find(resource.name); at != by_name_.end())
+          affected.push_back(at->second);
+      } else if (resource.type == metadata::ConfigResourceType::broker) {
+        affected.clear();
+        for (const auto& [name, topic] : by_name_) affected.push_back(topic);
+        break;
+      }
+    }
+  }
+  for (const TopicPtr& topic : affected) resolve_settings(*topic, image);
+}
+
+void ReplicaManager::resolve_settings(const HostedTopic& topic, const metadata::MetadataImage& image) {
+  const auto settings = resolve_topic_settings(topic.name, image, config_, node_);
+  for (const auto& partition : topic.partitions)
+    if (partition != nullptr) partition->set_settings(settings);
+}
+
+void ReplicaManager::lose(const std::vector<storage::TopicPartition>& lost) {
+  const Error error{ErrorKind::offline, "its log directory is offline"};
+  for (const storage::TopicPartition& name : lost) {
+    const Found found = find(name.topic, name.partition);
+    if (found.partition) found.partition->deactivate(error);
+  }
+}
+
+std::optional<Offset> ReplicaManager::high_watermark(const storage::TopicPartition& name) const {
+  const Found found = find(name.topic, name.partition);
+  if (!found.partition) return std::nullopt;
+  return found.partition->high_watermark();
+}
+
+}  // namespace barnabas::broker

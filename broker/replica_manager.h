@@ -1,0 +1,80 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "broker/partition.h"
+#include "metadata/image.h"
+#include "metadata/publisher.h"
+#include "metadata/static_config.h"
+#include "protocol/error_code.h"
+#include "storage/log_manager.h"
+
+namespace barnabas::broker {
+
+/// All partitions that this broker hosts. Follows the metadata: makes and removes logs as topics come and go,
+/// hands on changed settings. Look-ups may come from any thread.
+class ReplicaManager {
+ public:
+  /// All references must outlive it.
+  ReplicaManager(NodeId node, storage::LogManager& logs, const metadata::StaticConfig& config,
+                 PartitionServices& services);
+
+  /// The metadata changed: called by the publisher, on its thread, before the image is shown to anybody.
+  /// Makes the logs of new partitions, so it blocks on directory work.
+  void apply(const metadata::MetadataChanges& changes, const metadata::MetadataImagePtr& image);
+
+  struct Found {
+    std::shared_ptr<Partition> partition;  ///< null: see error
+    protocol::ErrorCode error = protocol::ErrorCode::none;
+  };
+  /// unknown_topic_or_partition, or kafka_storage_error when its log is lost.
+  Found find(std::string_view topic, PartitionIndex index) const;
+  /// unknown_topic_id, unknown_topic_or_partition, or kafka_storage_error.
+  Found find(const Uuid& topic_id, PartitionIndex index) const;
+
+  /// A log directory failed: its partitions answer kafka_storage_error from now on.
+  void lose(const std::vector<storage::TopicPartition>& lost);
+
+  /// For the checkpoint of high watermarks.
+  std::optional<Offset> high_watermark(const storage::TopicPartition& name) const;
+
+ private:
+  struct HostedTopic {
+    std::string name;
+    Uuid id;
+    std::vector<std::shared_ptr<Partition>> partitions;  ///< null: its log is lost, or it is not ours
+  };
+  using TopicPtr = std::shared_ptr<const HostedTopic>;
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+
+  static Found find_in(const HostedTopic& topic, PartitionIndex index);
+  void remove_topic(const metadata::TopicImage& topic);
+  void update_topic(const metadata::TopicImage& topic, const metadata::MetadataImage& image, bool is_new);
+  void update_settings(const metadata::MetadataChanges& changes, const metadata::MetadataImage& image);
+  void resolve_settings(const HostedTopic& topic, const metadata::MetadataImage& image);
+  std::shared_ptr<Partition> host(const storage::TopicPartition& name, const metadata::TopicImage& topic,
+                                  const metadata::PartitionImage& partition,
+                                  const std::shared_ptr<const TopicSettings>& settings, bool is_new);
+
+  const NodeId node_;
+  storage::LogManager& logs_;
+  const metadata::StaticConfig& config_;
+  PartitionServices& services_;
+
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<std::string, TopicPtr, TextHash, std::equal_to<>> by_name_;
+  std::unordered_map<Uuid, TopicPtr> by_id_;
+};
+
+}  // namespace barnabas::broker

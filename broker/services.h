@@ -1,0 +1,51 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+#include "broker/fetch_session.h"
+#include "broker/replica_manager.h"
+#include "cluster/controller_gateway.h"
+#include "io/disk_pool.h"
+#include "metadata/publisher.h"
+#include "metadata/static_config.h"
+#include "storage/log_manager.h"
+
+namespace barnabas::broker {
+
+class ProducerIds;
+
+/// One address under which clients reach this broker.
+struct AdvertisedListener {
+  std::string listener;  ///< name, upper case
+  std::string host;
+  uint16_t port = 0;
+  int16_t security_protocol =
+      0;  ///< as in registration records: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL
+};
+
+/// What handlers work with. Everything outlives the server that calls them and may be used from any thread.
+struct Services {
+  NodeId node;
+  std::string cluster_id;
+  std::vector<AdvertisedListener> listeners;
+  const metadata::StaticConfig& config;
+  metadata::ImagePublisher& metadata;
+  cluster::ControllerGateway& controller;
+  ReplicaManager& replicas;
+  storage::LogManager& logs;
+  io::DiskPool& disk_pool;
+  FetchSessionCache& fetch_sessions;
+  ProducerIds& producer_ids;
+
+  // Settings that every request asks for, read once.
+  bool auto_create_topics = true;
+  bool delete_topics = true;
+  bool check_record_contents = true;
+  int32_t fetch_bytes_max = 57'671'680;
+};
+
+}  // namespace barnabas::broker
