@@ -85,7 +85,7 @@ Result<void> MetadataDelta::replay(const protocol::MetadataRecord& record, ByteV
           return apply(content);
         }
       },
-      record.content);
+      record);
 }
 
 void MetadataDelta::keep(std::string key, ByteView framed_value) {

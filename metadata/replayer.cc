@@ -4,38 +4,10 @@
 #include <utility>
 #include <variant>
 
-#include "base/endian.h"
-#include "protocol/messages/kraft_version_record.h"
-#include "protocol/messages/leader_change_message.h"
-#include "protocol/messages/voters_record.h"
-#include "protocol/reader.h"
+#include "metadata/control_record.h"
 #include "protocol/records/record_reader.h"
 
 namespace barnabas::metadata {
-namespace {
-
-/// Control messages stand in their own version, which is their first field. Kafka 4.4 always reads LeaderChange as
-/// version 0, and writes nothing else.
-template <class Message>
-Result<Message> decode_control(ByteView value) {
-  protocol::Reader reader(value);
-  return Message::decode(reader, 0);
-}
-
-std::vector<VoterImage> voters_of(const protocol::VotersRecord& record) {
-  std::vector<VoterImage> voters;
-  for (const auto& voter : record.voters) {
-    VoterImage image{NodeId(voter.voter_id), voter.voter_directory_id, {}, {}};
-    for (const auto& endpoint : voter.endpoints)
-      image.endpoints.push_back({endpoint.name.str(), endpoint.host.str(), endpoint.port, 0});
-    image.kraft_versions = {voter.k_raft_version_feature.min_supported_version,
-                            voter.k_raft_version_feature.max_supported_version};
-    voters.push_back(std::move(image));
-  }
-  return voters;
-}
-
-}  // namespace
 
 Replayer::Replayer(MetadataImagePtr start)
     : image_(std::move(start)), delta_(*image_), position_(image_->position) {}
@@ -65,13 +37,13 @@ Result<void> Replayer::replay(const protocol::RecordBatchView& batch) {
 
 Result<void> Replayer::replay_record(ByteView framed_value) {
   BARNABAS_ASSIGN(const protocol::MetadataRecord record, protocol::decode_metadata_record(framed_value));
-  if (std::holds_alternative<protocol::BeginTransactionRecord>(record.content)) {
+  if (std::holds_alternative<protocol::BeginTransactionRecord>(record)) {
     if (in_transaction()) return fail(ErrorKind::corrupt, "BeginTransactionRecord inside of a transaction");
     before_transaction_ = delta_;
     return {};
   }
-  const bool ends = std::holds_alternative<protocol::EndTransactionRecord>(record.content);
-  const bool aborts = std::holds_alternative<protocol::AbortTransactionRecord>(record.content);
+  const bool ends = std::holds_alternative<protocol::EndTransactionRecord>(record);
+  const bool aborts = std::holds_alternative<protocol::AbortTransactionRecord>(record);
   if (!ends && !aborts) return delta_.replay(record, framed_value);
   if (!in_transaction()) return fail(ErrorKind::corrupt, "the end of a transaction that has no begin");
   if (aborts) delta_ = std::move(*before_transaction_);
@@ -84,20 +56,20 @@ Result<void> Replayer::replay_control(ByteView key, ByteView value) {
   if (!type) return fail(ErrorKind::unsupported, "control record of unknown type");
   switch (*type) {
     case ControlType::leader_change: {
-      BARNABAS_ASSIGN(const auto message, decode_control<protocol::LeaderChangeMessage>(value));
-      delta_.set_controller(NodeId(message.leader_id));
+      BARNABAS_ASSIGN(const NodeId leader, decode_leader_change(value));
+      delta_.set_controller(leader);
       // The transaction of a leader that died stays open until the new one writes its AbortTransactionRecord.
-      if (in_transaction()) before_transaction_->set_controller(NodeId(message.leader_id));
+      if (in_transaction()) before_transaction_->set_controller(leader);
       return {};
     }
     case ControlType::kraft_version: {
-      BARNABAS_ASSIGN(const auto message, decode_control<protocol::KRaftVersionRecord>(value));
-      delta_.set_kraft_version(message.k_raft_version);
+      BARNABAS_ASSIGN(const int16_t version, decode_kraft_version(value));
+      delta_.set_kraft_version(version);
       return {};
     }
     case ControlType::voters: {
-      BARNABAS_ASSIGN(const auto message, decode_control<protocol::VotersRecord>(value));
-      delta_.set_voters(voters_of(message));
+      BARNABAS_ASSIGN(auto voters, decode_voters(value));
+      delta_.set_voters(std::move(voters));
       return {};
     }
     case ControlType::snapshot_header:
@@ -112,20 +84,6 @@ Result<std::optional<NextImage>> Replayer::take() {
   image_ = next.image;
   delta_ = MetadataDelta(*image_);
   return std::optional(std::move(next));
-}
-
-std::vector<std::byte> control_key(ControlType type) {
-  std::vector<std::byte> key(4);
-  store_big_endian<int16_t>(key.data(), 0);
-  store_big_endian(key.data() + 2, static_cast<int16_t>(type));
-  return key;
-}
-
-std::optional<ControlType> parse_control_key(ByteView key) {
-  if (key.size() < 4) return std::nullopt;
-  const auto type = load_big_endian<int16_t>(key.data() + 2);
-  if (type < 2 || type > 6) return std::nullopt;
-  return static_cast<ControlType>(type);
 }
 
 }  // namespace barnabas::metadata

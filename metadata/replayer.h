@@ -38,18 +38,4 @@ class Replayer {
   MetadataPosition position_;
 };
 
-/// Control records of the metadata log by their type on the wire.
-enum class ControlType : int16_t {
-  leader_change = 2,
-  snapshot_header = 3,
-  snapshot_footer = 4,
-  kraft_version = 5,
-  voters = 6,
-};
-
-/// The key of a control record: two int16, version 0 and type.
-std::vector<std::byte> control_key(ControlType type);
-/// Empty if that is no such key, or a type that is not known here.
-std::optional<ControlType> parse_control_key(ByteView key);
-
 }  // namespace barnabas::metadata

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "base/types.h"
+#include "metadata/image.h"
+#include "metadata/record_list.h"
+
+namespace barnabas::metadata {
+
+/// The records that make exactly this image on top of an empty one, in the order in which Kafka writes snapshots:
+/// features (metadata.version first), brokers, topics with their partitions, configs, producer ids, and what is only kept.
+/// Versions are those of the image's metadata.version.
+RecordList records_of(const MetadataImage& image);
+
+protocol::PartitionRecord partition_record(const Uuid& topic, PartitionIndex index, const PartitionImage& partition);
+
+}  // namespace barnabas::metadata
