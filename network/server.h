@@ -17,7 +17,7 @@ namespace barnabas::network {
 struct ListenerConfig {
   std::string name;  ///< as in `listeners`, for example "PLAINTEXT"
   SecurityProtocol security_protocol = SecurityProtocol::plaintext;
-  std::string host;   ///< empty: all interfaces, IPv6 and IPv4
+  std::string host{};   ///< empty: all interfaces, IPv6 and IPv4
   uint16_t port = 0;  ///< 0: the system chooses
   uint32_t connections_max = UINT32_MAX;  ///< listener.name.<name>.max.connections
 };
@@ -27,7 +27,7 @@ struct ServerLimits {
   uint32_t request_bytes_max = 100 << 20;                    ///< socket.request.max.bytes
   uint32_t connections_max = INT32_MAX;                      ///< max.connections
   uint32_t connections_per_address_max = INT32_MAX;          ///< max.connections.per.ip
-  std::map<std::string, uint32_t> connections_per_address;   ///< max.connections.per.ip.overrides, by numeric address
+  std::map<std::string, uint32_t> connections_per_address{}; ///< max.connections.per.ip.overrides, by numeric address
   std::chrono::milliseconds idle_max{600'000};               ///< connections.max.idle.ms; below 0: never
   int send_buffer_bytes = 102'400;                           ///< socket.send.buffer.bytes; -1: the system's
   int receive_buffer_bytes = 102'400;                        ///< socket.receive.buffer.bytes; -1: the system's
