@@ -31,6 +31,14 @@ def vectors(name):
         return [json.loads(line) for line in file]
 
 
+def config_facts():
+    """Kafka's settings by scope (broker, topic, …), each with type, default and bounds."""
+    configured = os.environ.get("BARNABAS_WIRE_FACTS")
+    directory = pathlib.Path(configured) if configured else REPOSITORY / "metadata"
+    with open(directory / "configs.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
 class WireError(Exception):
     """The other side's bytes are not what the schema says."""
 
