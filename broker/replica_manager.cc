@@ -41,6 +41,11 @@ ReplicaManager::Found ReplicaManager::find(const Uuid& topic_id, PartitionIndex 
 
 void ReplicaManager::apply(const metadata::MetadataChanges& changes,
                            const metadata::MetadataImagePtr& image) {
+  const bool defaults_changed =
+      std::ranges::any_of(changes.changed_configs, [](const metadata::ConfigResource& resource) {
+        return resource.type == metadata::ConfigResourceType::broker;
+      });
+  if (defaults_changed || changes.all) default_settings_ = nullptr;
   for (const auto& topic : changes.deleted_topics) remove_topic(*topic);
   for (const auto& topic : changes.changed_topics) update_topic(*topic, *image, !changes.all);
   update_settings(changes, *image);
@@ -78,7 +83,7 @@ void ReplicaManager::update_topic(const metadata::TopicImage& topic, const metad
     if (const auto at = by_id_.find(topic.id); at != by_id_.end()) before = at->second;
   }
   auto hosted = std::make_shared<HostedTopic>(HostedTopic{topic.name, topic.id, {}});
-  const auto settings = resolve_topic_settings(topic.name, image, config_, node_);
+  const auto settings = settings_of(topic.name, image);
   for (int32_t i = 0; i < topic.partition_count(); ++i) {
     const metadata::PartitionImage& wanted = *topic.partition(PartitionIndex{i});
     const auto known = before && static_cast<std::size_t>(i) < before->partitions.size()
@@ -135,13 +140,19 @@ void ReplicaManager::update_settings(const metadata::MetadataChanges& changes,
       }
     }
   }
-  for (const TopicPtr& topic : affected) resolve_settings(*topic, image);
+  for (const TopicPtr& topic : affected) {
+    const auto settings = settings_of(topic->name, image);
+    for (const auto& partition : topic->partitions)
+      if (partition != nullptr) partition->set_settings(settings);
+  }
 }
 
-void ReplicaManager::resolve_settings(const HostedTopic& topic, const metadata::MetadataImage& image) {
-  const auto settings = resolve_topic_settings(topic.name, image, config_, node_);
-  for (const auto& partition : topic.partitions)
-    if (partition != nullptr) partition->set_settings(settings);
+std::shared_ptr<const TopicSettings> ReplicaManager::settings_of(std::string_view topic,
+                                                                 const metadata::MetadataImage& image) {
+  if (image.config(metadata::ConfigResourceType::topic, topic) != nullptr)
+    return resolve_topic_settings(topic, image, config_, node_);
+  if (default_settings_ == nullptr) default_settings_ = resolve_topic_settings(topic, image, config_, node_);
+  return default_settings_;
 }
 
 void ReplicaManager::lose(const std::vector<storage::TopicPartition>& lost) {

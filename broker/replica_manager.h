@@ -62,7 +62,9 @@ class ReplicaManager {
   void remove_topic(const metadata::TopicImage& topic);
   void update_topic(const metadata::TopicImage& topic, const metadata::MetadataImage& image, bool is_new);
   void update_settings(const metadata::MetadataChanges& changes, const metadata::MetadataImage& image);
-  void resolve_settings(const HostedTopic& topic, const metadata::MetadataImage& image);
+  /// Settings of a topic. Topics without settings of their own share one object.
+  std::shared_ptr<const TopicSettings> settings_of(std::string_view topic,
+                                                   const metadata::MetadataImage& image);
   std::shared_ptr<Partition> host(const storage::TopicPartition& name, const metadata::TopicImage& topic,
                                   const metadata::PartitionImage& partition,
                                   const std::shared_ptr<const TopicSettings>& settings, bool is_new);
@@ -71,6 +73,7 @@ class ReplicaManager {
   storage::LogManager& logs_;
   const metadata::StaticConfig& config_;
   PartitionServices& services_;
+  std::shared_ptr<const TopicSettings> default_settings_;  ///< used by apply() only
 
   mutable std::shared_mutex mutex_;
   std::unordered_map<std::string, TopicPtr, TextHash, std::equal_to<>> by_name_;

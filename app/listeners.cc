@@ -1,0 +1,158 @@
+#include "app/listeners.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace barnabas::app {
+namespace {
+
+using network::SecurityProtocol;
+
+struct Endpoint {
+  std::string listener;
+  std::string host;
+  uint16_t port = 0;
+};
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return result;
+}
+
+std::optional<SecurityProtocol> security_protocol(std::string_view name) {
+  const std::string wanted = upper(name);
+  for (const auto protocol : {SecurityProtocol::plaintext, SecurityProtocol::ssl,
+                              SecurityProtocol::sasl_plaintext, SecurityProtocol::sasl_ssl})
+    if (network::to_string(protocol) == wanted) return protocol;
+  return std::nullopt;
+}
+
+/// "NAME://host:port"; the host may be empty or in brackets.
+Result<Endpoint> parse_endpoint(std::string_view setting, std::string_view text) {
+  const auto complain = [&](std::string_view what) {
+    return fail(ErrorKind::invalid, std::string(setting) + ": \"" + std::string(text) +
+                                        "\": " + std::string(what) + "; expected NAME://host:port");
+  };
+  const auto scheme = text.find("://");
+  const auto colon = text.rfind(':');
+  if (scheme == text.npos || scheme == 0) return complain("no listener name");
+  if (colon < scheme + 3) return complain("no port");
+  const auto port = metadata::parse_integer(text.substr(colon + 1));
+  if (!port || *port < 0 || *port > 65535) return complain("the port is not a number from 0 to 65535");
+  std::string_view host = text.substr(scheme + 3, colon - scheme - 3);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return Endpoint{upper(text.substr(0, scheme)), std::string(host), static_cast<uint16_t>(*port)};
+}
+
+Result<std::vector<Endpoint>> parse_endpoints(const metadata::StaticConfig& config,
+                                              std::string_view setting) {
+  std::vector<Endpoint> endpoints;
+  std::set<std::string> names;
+  for (const std::string& item : config.list(setting)) {
+    BARNABAS_ASSIGN(Endpoint endpoint, parse_endpoint(setting, item));
+    if (!names.insert(endpoint.listener).second)
+      return fail(ErrorKind::invalid,
+                  std::string(setting) + ": listener " + endpoint.listener + " stands twice");
+    endpoints.push_back(std::move(endpoint));
+  }
+  return endpoints;
+}
+
+Result<std::map<std::string, SecurityProtocol>> parse_protocol_map(const metadata::StaticConfig& config) {
+  std::map<std::string, SecurityProtocol> protocols;
+  for (const std::string& item : config.list("listener.security.protocol.map")) {
+    const auto colon = item.find(':');
+    const auto protocol =
+        security_protocol(colon == item.npos ? "" : std::string_view(item).substr(colon + 1));
+    if (!protocol)
+      return fail(ErrorKind::invalid, "listener.security.protocol.map: \"" + item +
+                                          "\": expected NAME:PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL");
+    protocols[upper(std::string_view(item).substr(0, colon))] = *protocol;
+  }
+  return protocols;
+}
+
+Result<SecurityProtocol> protocol_of(const std::map<std::string, SecurityProtocol>& protocols,
+                                     const std::string& listener) {
+  const auto at = protocols.find(listener);
+  const auto protocol = at != protocols.end() ? std::optional(at->second) : security_protocol(listener);
+  if (!protocol)
+    return fail(ErrorKind::invalid, "listeners: no security protocol for listener " + listener + "; add " +
+                                        listener + ":PLAINTEXT to listener.security.protocol.map");
+  if (*protocol != SecurityProtocol::plaintext)
+    return fail(ErrorKind::unsupported, "listeners: listener " + listener + " wants " +
+                                            std::string(network::to_string(*protocol)) +
+                                            "; this version serves PLAINTEXT only");
+  return *protocol;
+}
+
+broker::AdvertisedListener advertise(const Endpoint& endpoint, SecurityProtocol protocol) {
+  const bool any = endpoint.host.empty() || endpoint.host == "0.0.0.0" || endpoint.host == "::";
+  return {endpoint.listener, any ? local_host_name() : endpoint.host, endpoint.port,
+          static_cast<int16_t>(protocol)};
+}
+
+Result<void> check_advertised(const std::vector<Endpoint>& advertised, const Listeners& listeners) {
+  for (const Endpoint& endpoint : advertised) {
+    const bool bound = std::ranges::find(listeners.bind, endpoint.listener, &network::ListenerConfig::name) !=
+                       listeners.bind.end();
+    if (!bound)
+      return fail(ErrorKind::invalid,
+                  "advertised.listeners: " + endpoint.listener + " is not among listeners");
+    if (endpoint.host == "0.0.0.0" || endpoint.host == "::")
+      return fail(ErrorKind::invalid, "advertised.listeners: " + endpoint.listener + "://" + endpoint.host +
+                                          " is no address that a client can connect to");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string local_host_name() {
+  char name[256] = {};
+  if (gethostname(name, sizeof name - 1) != 0 || name[0] == '\0') return "localhost";
+  return name;
+}
+
+Result<Listeners> parse_listeners(const metadata::StaticConfig& config) {
+  BARNABAS_ASSIGN(const auto endpoints, parse_endpoints(config, "listeners"));
+  BARNABAS_ASSIGN(const auto advertised, parse_endpoints(config, "advertised.listeners"));
+  BARNABAS_ASSIGN(const auto protocols, parse_protocol_map(config));
+  std::set<std::string> controllers;
+  for (const std::string& name : config.list("controller.listener.names")) controllers.insert(upper(name));
+
+  Listeners result;
+  for (const Endpoint& endpoint : endpoints) {
+    if (controllers.contains(endpoint.listener)) {
+      result.controller_only.push_back(endpoint.listener);
+      continue;
+    }
+    BARNABAS_ASSIGN(const SecurityProtocol protocol, protocol_of(protocols, endpoint.listener));
+    network::ListenerConfig listener{endpoint.listener, protocol, endpoint.host, endpoint.port};
+    result.bind.push_back(std::move(listener));
+    const auto shown = std::ranges::find(advertised, endpoint.listener, &Endpoint::listener);
+    result.advertised.push_back(advertise(shown == advertised.end() ? endpoint : *shown, protocol));
+  }
+  if (result.bind.empty())
+    return fail(ErrorKind::invalid,
+                "listeners: no listener for clients; expected for example PLAINTEXT://127.0.0.1:9092");
+  BARNABAS_TRY(check_advertised(advertised, result));
+  return result;
+}
+
+void take_bound_ports(std::vector<broker::AdvertisedListener>& advertised,
+                      const std::vector<network::BoundListener>& bound) {
+  for (broker::AdvertisedListener& listener : advertised) {
+    const auto at = std::ranges::find(bound, listener.listener, &network::BoundListener::name);
+    if (listener.port == 0 && at != bound.end()) listener.port = at->port;
+  }
+}
+
+}  // namespace barnabas::app
