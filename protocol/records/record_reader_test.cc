@@ -118,7 +118,9 @@ TEST(RecordReader, a_compressed_record_above_the_limit_is_refused) {
 
 TEST(RecordReader, every_record_of_a_log_append_time_batch_has_the_batch_time) {
   const Bytes bytes = build({{0, 5, "a", "b", {}}, {1, 9, "c", "d", {}}}, {.log_append_time = TimestampMs{77}});
-  for (const Item& item : read(bytes).value()) EXPECT_EQ(item.timestamp, 77);
+  const auto items = read(bytes).value();
+  ASSERT_EQ(items.size(), 2U);
+  for (const Item& item : items) EXPECT_EQ(item.timestamp, 77);
 }
 
 TEST(RecordReader, an_error_stays) {
