@@ -37,11 +37,14 @@ def require_kafka():
     return done.stdout.strip()
 
 
+def kafka_tool_command(name, *arguments):
+    return [sys.executable, str(KAFKA_PEER), "tool", name, *map(str, arguments)]
+
+
 def kafka_tool(name, *arguments, stdin=None, timeout=_PEER_TIMEOUT_S):
     """Run one of Apache Kafka's command-line tools to its end; the caller looks at the exit code."""
     return subprocess.run(
-        [sys.executable, str(KAFKA_PEER), "tool", name, *map(str, arguments)],
-        input=stdin, capture_output=True, text=True, timeout=timeout,
+        kafka_tool_command(name, *arguments), input=stdin, capture_output=True, text=True, timeout=timeout
     )
 
 

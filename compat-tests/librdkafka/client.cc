@@ -202,8 +202,8 @@ Reader::Reader(const Settings& settings) {
   }
 }
 
-std::vector<Received> Reader::read(const std::string& topic, std::int32_t partition, std::int64_t offset,
-                                   std::size_t count, std::chrono::milliseconds timeout) {
+std::size_t Reader::for_each(const std::string& topic, std::int32_t partition, std::int64_t offset, std::size_t count,
+                             const Visitor& visit, std::chrono::milliseconds timeout) {
   std::string problem;
   std::unique_ptr<RdKafka::Topic> handle(RdKafka::Topic::create(consumer_.get(), topic, nullptr, problem));
   if (!handle) {
@@ -212,18 +212,29 @@ std::vector<Received> Reader::read(const std::string& topic, std::int32_t partit
   if (const auto error = consumer_->start(handle.get(), partition, offset); error != RdKafka::ERR_NO_ERROR) {
     throw std::runtime_error(RdKafka::err2str(error));
   }
-  std::vector<Received> result;
-  const auto deadline = Clock::now() + timeout;
-  while (result.size() < count && Clock::now() < deadline) {
+  std::size_t seen = 0;
+  auto deadline = Clock::now() + timeout;
+  while (seen < count && Clock::now() < deadline) {
     std::unique_ptr<RdKafka::Message> message(consumer_->consume(handle.get(), partition, poll_ms));
     if (message->err() == RdKafka::ERR_NO_ERROR) {
-      result.push_back(received(*message));
+      visit(*message);
+      ++seen;
+      deadline = Clock::now() + timeout;
     } else if (message->err() != RdKafka::ERR__TIMED_OUT && message->err() != RdKafka::ERR__PARTITION_EOF) {
       consumer_->stop(handle.get(), partition);
       throw std::runtime_error(message->errstr());
     }
   }
   consumer_->stop(handle.get(), partition);
+  return seen;
+}
+
+std::vector<Received> Reader::read(const std::string& topic, std::int32_t partition, std::int64_t offset,
+                                   std::size_t count, std::chrono::milliseconds timeout) {
+  std::vector<Received> result;
+  for_each(
+      topic, partition, offset, count, [&result](RdKafka::Message& message) { result.push_back(received(message)); },
+      timeout);
   return result;
 }
 

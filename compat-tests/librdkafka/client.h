@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -88,8 +89,14 @@ class Reader {
  public:
   explicit Reader(const Settings& settings = {});
 
-  // Reads `count` records of a partition from `offset` on (or OFFSET_BEGINNING, OFFSET_END). Fewer if the broker
-  // has not delivered them within `timeout`. An error of the partition throws std::runtime_error.
+  using Visitor = std::function<void(RdKafka::Message&)>;
+
+  // Visits `count` records of a partition from `offset` on (or OFFSET_BEGINNING, OFFSET_END). Returns how many there
+  // were: fewer when none came for `timeout`. An error of the partition throws std::runtime_error.
+  std::size_t for_each(const std::string& topic, std::int32_t partition, std::int64_t offset, std::size_t count,
+                       const Visitor& visit, std::chrono::milliseconds timeout = client_timeout);
+
+  // As for_each(), but keeps them.
   std::vector<Received> read(const std::string& topic, std::int32_t partition, std::int64_t offset,
                              std::size_t count, std::chrono::milliseconds timeout = client_timeout);
 
