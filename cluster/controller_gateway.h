@@ -6,6 +6,8 @@
 #include "metadata/publisher.h"
 #include "protocol/messages/allocate_producer_ids_request.h"
 #include "protocol/messages/allocate_producer_ids_response.h"
+#include "protocol/messages/assign_replicas_to_dirs_request.h"
+#include "protocol/messages/assign_replicas_to_dirs_response.h"
 #include "protocol/messages/broker_heartbeat_request.h"
 #include "protocol/messages/broker_heartbeat_response.h"
 #include "protocol/messages/broker_registration_request.h"
@@ -42,6 +44,8 @@ class ControllerGateway {
                                      Done<protocol::AllocateProducerIdsResponse> done) = 0;
   virtual void register_broker(protocol::BrokerRegistrationRequest request,
                                Done<protocol::BrokerRegistrationResponse> done) = 0;
+  virtual void assign_replicas_to_dirs(protocol::AssignReplicasToDirsRequest request,
+                                       Done<protocol::AssignReplicasToDirsResponse> done) = 0;
   virtual void heartbeat(protocol::BrokerHeartbeatRequest request, Done<protocol::BrokerHeartbeatResponse> done) = 0;
 };
 

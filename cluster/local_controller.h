@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/types.h"
+#include "base/uuid.h"
+#include "cluster/controller_gateway.h"
+#include "metadata/effective_config.h"
+#include "metadata/image.h"
+#include "metadata/record_list.h"
+#include "metadata/static_config.h"
+#include "protocol/error_code.h"
+
+namespace barnabas::cluster {
+
+/// What the controller makes of a request: the records to append as one atomic group (none: nothing changes), and the
+/// response to give once they are on disk.
+template <class Response>
+struct Outcome {
+  metadata::RecordList records;
+  Response response;
+};
+
+/// The state that a request is decided upon.
+struct ControllerState {
+  const metadata::MetadataImage& image;
+  Offset next_offset;  ///< that the first record will get
+};
+
+struct LocalControllerOptions {
+  NodeId node_id;
+  const metadata::StaticConfig* static_config;     ///< outlives the controller
+  std::function<Uuid()> new_id = &Uuid::random;  ///< for topics; tests make it foreseeable
+};
+
+/// Kafka's controller for a cluster of one broker: validates requests as Apache Kafka 4.4 does and turns them into metadata
+/// records. No thread, clock, socket or file; the same state and request give the same outcome but for new topic ids.
+class LocalController {
+ public:
+  explicit LocalController(LocalControllerOptions options) : options_(std::move(options)) {}
+
+  Outcome<protocol::CreateTopicsResponse> create_topics(const protocol::CreateTopicsRequest& request,
+                                                        const ControllerState& state) const;
+  Outcome<protocol::DeleteTopicsResponse> delete_topics(const protocol::DeleteTopicsRequest& request,
+                                                        const ControllerState& state) const;
+  Outcome<protocol::CreatePartitionsResponse> create_partitions(const protocol::CreatePartitionsRequest& request,
+                                                                const ControllerState& state) const;
+  Outcome<protocol::AllocateProducerIdsResponse> allocate_producer_ids(
+      const protocol::AllocateProducerIdsRequest& request, const ControllerState& state) const;
+
+  /// Registers the broker, fenced. A broker that did not stop cleanly last time (its previous epoch is not the registered
+  /// one) may have lost records that it had shown, so each partition that it leads gets a new leader epoch: clients then
+  /// see that the log was cut.
+  Outcome<protocol::BrokerRegistrationResponse> register_broker(const protocol::BrokerRegistrationRequest& request,
+                                                                const ControllerState& state) const;
+  /// Unfences a broker that has caught up and wants it, and makes it leader where nobody leads and it may; fences one that
+  /// wants to shut down. With one broker there is nobody to hand leaderships to: they stay.
+  Outcome<protocol::BrokerHeartbeatResponse> heartbeat(const protocol::BrokerHeartbeatRequest& request,
+                                                       const ControllerState& state) const;
+  Outcome<protocol::AssignReplicasToDirsResponse> assign_replicas_to_dirs(
+      const protocol::AssignReplicasToDirsRequest& request, const ControllerState& state) const;
+
+ private:
+  LocalControllerOptions options_;
+};
+
+/// Number of producer ids in a block (KIP-730).
+inline constexpr int32_t producer_id_block_size = 1000;
+/// Most partitions that one request may make.
+inline constexpr int64_t partitions_per_request_max = 10'000;
+
+}  // namespace barnabas::cluster
