@@ -1,0 +1,123 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/broker_process.h"
+#include "app/command_line.h"
+#include "app/configuration.h"
+#include "app/version.h"
+#include "base/log.h"
+#include "tools/dump/dump.h"
+
+namespace {
+
+using namespace barnabas;
+
+constinit Logger log_{"barnabas"};
+
+int complain(const std::string& message) {
+  std::fprintf(stderr, "barnabas: %s\n", message.c_str());
+  return 1;
+}
+
+Result<std::string> read_settings(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(ErrorKind::not_found, path + ": cannot be read; expected a server.properties file");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (file.bad()) return fail(ErrorKind::io, path + ": cannot be read");
+  return text;
+}
+
+Result<metadata::StaticConfig> configure(const app::CommandLine& command) {
+  app::ConfigurationSources sources;
+  sources.file = command.settings_file;
+  if (!sources.file.empty()) {
+    BARNABAS_ASSIGN(sources.file_text, read_settings(sources.file));
+  }
+  sources.environment = app::settings_of_environment(environ);
+  sources.overrides = command.overrides;
+  return app::load_configuration(sources);
+}
+
+/// All threads inherit the mask, so that only wait_for_end() sees these signals.
+sigset_t block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+void say_hello(const app::BrokerProcess& broker, const std::string& settings_file) {
+  log_.info("barnabas {} cluster={}", app::version, broker.cluster_id());
+  for (const std::string& directory : broker.log_directories()) log_.info("data in {}", directory);
+  for (const std::string& address : broker.addresses()) log_.info("listening on {}", address);
+  // Both lines are what container test modules and scripts wait for.
+  log_.info("[BrokerLifecycleManager] The broker has been unfenced. Transitioning from RECOVERY to RUNNING.");
+  log_.info("[KafkaRaftServer] Kafka Server started");
+  if (settings_file.empty() && !broker.addresses().empty()) {
+    const std::string& address = broker.addresses().front();
+    const std::string host = address.substr(address.find("://") + 3);
+    std::fprintf(stderr,
+                 "\nNext, in another terminal:\n  echo hello | kcat -b %s -t greetings -P\n  kcat -b %s -t "
+                 "greetings -C -e\n\n",
+                 host.c_str(), host.c_str());
+  }
+}
+
+/// Serves until the first signal; a second one forces the end.
+int serve(const app::CommandLine& command) {
+  auto config = configure(command);
+  if (!config) return complain(config.error().message);
+  for (const std::string& line : config->without_effect()) log_.warn("{}", line);
+  const sigset_t signals = block_signals();
+  auto broker = app::BrokerProcess::start(std::move(*config));
+  if (!broker) return complain(broker.error().message);
+  say_hello(**broker, command.settings_file);
+
+  int received = 0;
+  sigwait(&signals, &received);
+  log_.info("stopping signal={}", received);
+  std::jthread second([&](const std::stop_token& stopped) {
+    const timespec pause{0, 100'000'000};
+    while (!stopped.stop_requested()) {
+      if (sigtimedwait(&signals, nullptr, &pause) < 0) continue;
+      log_.warn("second signal: connections are closed at once");
+      (*broker)->hurry();
+      return;
+    }
+  });
+  const bool clean = (*broker)->stop(std::chrono::seconds(30));
+  log_.info("stopped clean={}", clean);
+  return clean ? 0 : 1;
+}
+
+int dump(const app::CommandLine& command) {
+  std::vector<const char*> arguments;
+  for (const std::string& argument : command.dump_arguments) arguments.push_back(argument.c_str());
+  return tools::dump_main(arguments, std::cout, std::cerr);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const auto command = app::parse_command_line(count, arguments);
+  switch (command.action) {
+    case app::CommandLine::Action::exit:
+      return command.exit_code;
+    case app::CommandLine::Action::dump:
+      return dump(command);
+    case app::CommandLine::Action::serve:
+      break;
+  }
+  return serve(command);
+}
