@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
 namespace barnabas::metadata {
 namespace {
 
@@ -48,6 +53,15 @@ TEST(StaticConfig, topic_default_takes_the_first_broker_name_in_its_unit) {
   EXPECT_EQ(topic_default(retention, config), "180000");
   ASSERT_TRUE(config.set("log.retention.ms", "-1", "f:3"));
   EXPECT_EQ(topic_default(retention, config), "-1");
+}
+
+TEST(StaticConfig, the_page_on_settings_lists_exactly_those_with_an_effect) {
+  std::ifstream in(std::string(BARNABAS_SOURCE_DIR) + "/docs/settings.md");
+  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  for (const ConfigDefinition& definition : broker_configs()) {
+    const bool listed = text.find("| `" + std::string(definition.name) + "`") != std::string::npos;
+    EXPECT_EQ(listed, has_effect(definition.name)) << definition.name;
+  }
 }
 
 }  // namespace
