@@ -313,4 +313,4 @@ class Admin(ClientTest):
 
 if __name__ == "__main__":
     print(f"confluent-kafka {confluent_kafka.version()}, librdkafka {confluent_kafka.libversion()[0]}")
-    suite.main(Broker())
+    suite.main(Broker(properties=suite.KEEP_OLD_RECORDS))

@@ -29,9 +29,10 @@ def main():
     program = suite.build_directory("franz-go") / "franzgo.test"
     if subprocess.run(["go", "test", "-c", "-o", program, "."], cwd=HERE).returncode != 0:
         sys.exit("FAILED: go test -c")
+    settings = [f"--prop={name}={value}" for name, value in suite.KEEP_OLD_RECORDS.items()]
     os.execv(sys.executable, [
-        sys.executable, "-B", str(HARNESS / "with_broker.py"), str(program), "-test.v", "-test.timeout=5m",
-        *sys.argv[1:],
+        sys.executable, "-B", str(HARNESS / "with_broker.py"), *settings, str(program), "-test.v",
+        "-test.timeout=5m", *sys.argv[1:],
     ])
 
 

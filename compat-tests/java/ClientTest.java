@@ -293,7 +293,7 @@ public final class ClientTest {
         Config config = admin.describeConfigs(List.of(resource)).all().get().get(resource);
         equal(config.get(TopicConfig.SEGMENT_BYTES_CONFIG).value(), "1048576");
         equal(config.get(TopicConfig.SEGMENT_BYTES_CONFIG).source(), ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG);
-        equal(config.get(TopicConfig.RETENTION_MS_CONFIG).source(), ConfigEntry.ConfigSource.DEFAULT_CONFIG);
+        equal(config.get(TopicConfig.MAX_MESSAGE_BYTES_CONFIG).source(), ConfigEntry.ConfigSource.DEFAULT_CONFIG);
         String node = String.valueOf(admin.describeCluster().controller().get().id());
         ConfigResource broker = new ConfigResource(ConfigResource.Type.BROKER, node);
         equal(admin.describeConfigs(List.of(broker)).all().get().get(broker).get("node.id").value(), node);

@@ -142,4 +142,4 @@ class Clients(suite.BrokerTest):
 
 if __name__ == "__main__":
     classes = suite.compile_java("java", sorted(HERE.glob("*.java")), suite.require_kafka())
-    suite.main(Broker())
+    suite.main(Broker(properties=suite.KEEP_OLD_RECORDS))
