@@ -99,8 +99,10 @@ class ProducerState {
   std::optional<CompletedTransaction> append_marker(const protocol::RecordBatchHeader& batch,
                                                     const EndTransactionMarker& marker);
 
-  /// What last_stable_offset will say once `completed` is out of the way: the value that the aborted-transaction index
-  /// wants, which is asked right after append_marker.
+  /// The transaction that append_marker will return.
+  std::optional<CompletedTransaction> ended_by(const protocol::RecordBatchHeader& batch,
+                                               const EndTransactionMarker& marker) const;
+  /// First offset that is undecided once `completed` is decided: the value that the aborted-transaction index wants.
   Offset stable_offset_after(const CompletedTransaction& completed) const;
 
   /// First offset of the oldest transaction that is open, or whose marker is not below `high_watermark`; nullopt when

@@ -1,0 +1,128 @@
+#include <boost/container/small_vector.hpp>
+
+#include "storage/log_state.h"
+
+namespace barnabas::storage {
+namespace {
+
+/// What a flush has to sync, as it was at one moment.
+struct Unsynced {
+  Offset end;
+  uint64_t end_position = 0;
+  uint64_t generation = 0;
+  boost::container::small_vector<std::shared_ptr<LogSegment>, 2> segments;  ///< the last one is the active one
+  bool directory = false;
+  bool parent = false;
+  std::vector<std::string> files;
+  std::optional<std::string> epochs;
+
+  bool nothing(Offset recovery_point) const {
+    return end == recovery_point && !directory && !parent && files.empty() && !epochs;
+  }
+};
+
+Unsynced take_unsynced(LogState& log) {
+  std::lock_guard lock(log.mutex);
+  Unsynced unsynced;
+  unsynced.end = log.log_end.load();
+  unsynced.generation = log.generation;
+  unsynced.directory = std::exchange(log.directory_dirty, false);
+  unsynced.parent = std::exchange(log.parent_dirty, false);
+  unsynced.files = std::exchange(log.unsynced_files, {});
+  if (std::exchange(log.epochs_dirty, false)) unsynced.epochs = log.epochs.format();
+  std::size_t first = log.segment_index(log.recovery_point.load());
+  // A segment that was rolled after its last batch was synced has indexes that were not.
+  while (first > 0 && !log.segments[first - 1]->fully_synced()) --first;
+  unsynced.segments.assign(log.segments.begin() + static_cast<std::ptrdiff_t>(first), log.segments.end());
+  unsynced.end_position = unsynced.segments.back()->size();
+  log.first_unflushed_ms.store(-1);
+  return unsynced;
+}
+
+void give_back(LogState& log, Unsynced& unsynced) {
+  std::lock_guard lock(log.mutex);
+  log.directory_dirty = log.directory_dirty || unsynced.directory;
+  log.parent_dirty = log.parent_dirty || unsynced.parent;
+  log.epochs_dirty = log.epochs_dirty || unsynced.epochs.has_value();
+  log.unsynced_files.insert(log.unsynced_files.end(), unsynced.files.begin(), unsynced.files.end());
+}
+
+Result<void> sync(LogState& log, const Unsynced& unsynced) {
+  for (const auto& segment : unsynced.segments)
+    BARNABAS_TRY(segment->sync(/*with_indexes=*/segment != unsynced.segments.back()));
+  for (const std::string& path : unsynced.files) {
+    auto file = log.disk().open(path, io::OpenMode::read_write);
+    if (!file && file.error().kind == ErrorKind::not_found) continue;
+    if (!file) return std::unexpected(std::move(file).error());
+    BARNABAS_TRY((*file)->sync_data());
+  }
+  const std::string directory = log.files->directory();
+  // The names of new files come before anything in them counts as durable.
+  if (unsynced.directory) BARNABAS_TRY(log.disk().sync_directory(directory));
+  if (unsynced.parent) {
+    const std::size_t slash = directory.rfind('/');
+    BARNABAS_TRY(log.disk().sync_directory(slash == std::string::npos ? "." : directory.substr(0, slash)));
+  }
+  return {};
+}
+
+Result<Offset> flush(LogState& log) {  // with flush_mutex held
+  BARNABAS_TRY(log.check_writable());
+  Unsynced unsynced = take_unsynced(log);
+  if (unsynced.nothing(log.recovery_point.load())) return unsynced.end;
+  if (unsynced.epochs) {
+    auto written = io::replace_file(log.disk(), log.files->path(leader_epoch_checkpoint_name), *unsynced.epochs);
+    // No room for a new file: the old one is as it was, and nothing of the log is in doubt.
+    if (!written && written.error().kind == ErrorKind::no_space) {
+      give_back(log, unsynced);
+      return std::unexpected(std::move(written).error());
+    }
+    if (!written) return log.broken_by(std::move(written).error());
+  }
+  if (auto synced = sync(log, unsynced); !synced) return log.broken_by(std::move(synced).error());
+  std::lock_guard lock(log.mutex);
+  log.recovery_point.store(unsynced.end, std::memory_order_release);
+  if (log.generation == unsynced.generation)
+    log.known_positions.add(unsynced.end, unsynced.segments.back()->base_offset(), unsynced.end_position);
+  return unsynced.end;
+}
+
+}  // namespace
+
+Result<Offset> Log::flush() {
+  std::lock_guard lock(state_->flush_mutex);
+  return storage::flush(*state_);
+}
+
+bool Log::flush_due(TimestampMs now) const {
+  const LogState& log = *state_;
+  const int64_t unflushed = log.log_end.load() - log.recovery_point.load();
+  if (unflushed <= 0) return false;
+  const auto config = this->config();
+  const int64_t since = log.first_unflushed_ms.load();
+  return unflushed >= config->flush_messages || (since >= 0 && now.value() - since >= config->flush_ms);
+}
+
+Result<void> Log::close_clean() {
+  LogState& log = *state_;
+  std::lock_guard flush_lock(log.flush_mutex);
+  if (log.closed.load()) return {};
+  std::lock_guard lock(log.append_mutex);
+  if (log.changed_since_open) {
+    BARNABAS_TRY(log.check_writable());
+    BARNABAS_TRY(log.active().finish_indexes());
+    BARNABAS_TRY(log.load_producers());
+    BARNABAS_TRY(log.write_snapshot(log.log_end.load()));
+  }
+  BARNABAS_TRY(storage::flush(log));
+  if (log.changed_since_open) {
+    if (auto synced = log.active().sync(/*with_indexes=*/true); !synced)
+      return log.broken_by(std::move(synced).error());
+  }
+  log.closed.store(true);
+  std::lock_guard state_lock(log.mutex);
+  for (const auto& segment : log.segments) segment->release_files();
+  return {};
+}
+
+}  // namespace barnabas::storage

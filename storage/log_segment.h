@@ -1,0 +1,127 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/types.h"
+#include "storage/batch_scanner.h"
+#include "storage/file_pool.h"
+#include "storage/log_files.h"
+#include "storage/sorted_index.h"
+
+namespace barnabas::storage {
+
+/// For indexes that are made again where no setting is at hand.
+inline constexpr int32_t default_index_interval_bytes = 4096;
+
+/// One segment of a log: the file of batches and its indexes. What the indexes say is loaded when it is first needed, made
+/// again from the batches when it is missing or wrong, and for new batches kept in memory in front of the file.
+///
+/// Threads: look-ups from any thread, beside one writer (who has the log's append lock).
+class LogSegment {
+ public:
+  /// Stands for files that are there; nothing is read. `size` is the part of the log file that holds good batches.
+  LogSegment(std::shared_ptr<LogFiles> files, Offset base_offset, uint64_t size, TimestampMs created);
+  /// Makes the files of an empty segment. What may lie there from an earlier attempt goes.
+  static Result<std::shared_ptr<LogSegment>> create(std::shared_ptr<LogFiles> files, Offset base_offset,
+                                                    TimestampMs created);
+
+  Offset base_offset() const { return base_offset_; }
+  uint64_t size() const { return size_.load(std::memory_order_acquire); }
+  TimestampMs created() const { return created_; }
+  std::string path(std::string_view suffix) const;
+
+  /// The log file, open for reading and writing.
+  Result<std::shared_ptr<io::File>> file();
+
+  // --- looking up ------------------------------------------------------------------------------------------------------
+
+  /// The first batch that ends at or above `target`, of those below `end`; nullopt when there is none.
+  Result<std::optional<BatchAt>> find_batch(Offset target, uint64_t end);
+  /// A position at or below `position`, near it, where a batch begins.
+  Result<uint64_t> batch_start_before(uint64_t position);
+  /// All records with a timestamp above or at `timestamp` are in batches that end at or above this offset.
+  Result<Offset> offset_before_timestamp(TimestampMs timestamp);
+  /// Largest timestamp and the last offset of the first batch that has it; timestamp -1 in an empty segment.
+  struct MaxTimestamp {
+    TimestampMs timestamp = no_timestamp;
+    Offset offset;
+  };
+  Result<MaxTimestamp> max_timestamp();
+  /// Largest timestamp of the first batch: where the segment's age counts from. -1 when empty.
+  Result<TimestampMs> first_timestamp();
+
+  // --- writing ---------------------------------------------------------------------------------------------------------
+
+  /// Loads what note_batch goes on from. To be called before the first write.
+  Result<void> prepare_append();
+  /// Takes a batch into the indexes that was written at `position`. Memory only.
+  void note_batch(const protocol::RecordBatchHeader& header, uint64_t position, int32_t index_interval_bytes);
+  /// Makes written batches visible.
+  void set_size(uint64_t size) { size_.store(size, std::memory_order_release); }
+  /// Writes index entries out when enough have come together; failing is no harm, they stay in memory.
+  void write_full_index_tails();
+  /// An index has reached segment.index.bytes.
+  bool index_full(int32_t segment_index_bytes);
+  /// The segment gets no more batches for now: completes its index files.
+  Result<void> finish_indexes();
+
+  /// Cuts off everything from `position` on and makes the indexes anew.
+  Result<void> truncate(uint64_t position);
+  /// Makes both indexes anew from batches [0, size).
+  Result<void> rebuild_indexes(int32_t index_interval_bytes);
+  /// For somebody who walks over the batches anyway: empties the indexes, to be filled by note_batch and finish_indexes.
+  Result<void> begin_rebuild();
+
+  /// fdatasync of the log file, and of the index files once the segment is finished.
+  Result<void> sync(bool with_indexes);
+  bool synced() const { return synced_size_.load(std::memory_order_acquire) >= size(); }
+  /// Nor do the index files need a sync.
+  bool fully_synced() {
+    std::lock_guard lock(mutex_);
+    return synced() && indexes_synced_;
+  }
+  /// What is there has survived a clean stop.
+  void assume_synced();
+
+  /// Renames all files to "….deleted"; their new names. Look-ups that run go on.
+  Result<std::vector<std::string>> mark_deleted();
+  /// Gives descriptors back.
+  void release_files();
+
+ private:
+  Result<void> load_indexes();
+  Result<bool> load_offset_index();
+  Result<bool> load_time_index();
+  Result<void> rebuild_locked(int32_t index_interval_bytes);
+  Result<std::shared_ptr<io::File>> index_file(bool create);
+  Result<void> clear_index_files();
+  Result<void> write_tails();
+  template <class BelowOrAt>
+  Result<std::optional<OffsetIndexEntry>> find_index_entry(BelowOrAt&& below_or_at);
+
+  const std::shared_ptr<LogFiles> files_;
+  const Offset base_offset_;
+  const TimestampMs created_;
+  std::atomic<uint64_t> size_;
+  std::atomic<uint64_t> synced_size_ = 0;
+  std::atomic<bool> deleted_ = false;
+  FilePool::Slot log_slot_;
+  FilePool::Slot index_slot_;
+
+  std::mutex mutex_;  ///< for all below
+  bool indexes_synced_ = false;
+  uint32_t bytes_since_index_entry_ = 0;
+  MaxTimestamp max_timestamp_;
+  TimestampMs first_timestamp_ = no_timestamp;
+  OffsetIndex offset_index_;
+  TimeIndex time_index_;
+};
+
+}  // namespace barnabas::storage
