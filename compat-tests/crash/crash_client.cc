@@ -2,14 +2,17 @@
 //
 //   crash_client --prefix NAME --seed N [--topics N] [--partitions N] [--producers N]
 //
-// Creates the topics, prints `producing`, and produces with acks=all and idempotence until its standard input ends.
-// Waits until everything in flight is settled, reads all partitions, prints figures and problems, and exits with 0
-// when every acknowledged record is in its partition once, in order, at the offset it was acknowledged with.
+// Creates the topics, prints `producing`, and produces with acks=all and idempotence until its standard input
+// ends. Waits until everything in flight is settled, reads all partitions, prints figures and problems, and
+// exits with 0 when every acknowledged record is in its partition once, in order, at the offset it was
+// acknowledged with.
 //
-// Each thread lets producers follow each other. Most send their part and wait for every acknowledgement; some give
-// up what is in flight, so that there are records nobody knows the fate of: these may be there once or not at all.
+// Each thread lets producers follow each other. Most send their part and wait for every acknowledgement; some
+// give up what is in flight, so that there are records nobody knows the fate of: these may be there once or
+// not at all.
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <chrono>
 #include <iostream>
 #include <mutex>
 #include <random>
@@ -24,7 +27,10 @@
 namespace barnabas::compat {
 namespace {
 
-constexpr int settle_timeout_ms = 180'000;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds settle_timeout{180};
+constexpr int flush_step_ms = 500;
 constexpr int records_of_a_producer_max = 20'000;
 constexpr int read_timeout_ms = 120'000;
 
@@ -63,10 +69,16 @@ class Run : private RdKafka::DeliveryReportCb {
     check();
   }
 
-  // Waits for all acknowledgements.
-  void finish() {
-    if (producer_->flush(settle_timeout_ms) != RdKafka::ERR_NO_ERROR) {
-      throw std::runtime_error(std::to_string(producer_->outq_len()) + " records were never settled");
+  // Waits for all acknowledgements: as long as the broker is being killed, which goes on until `quiet`, and
+  // then for settle_timeout.
+  void finish(const std::atomic<bool>& quiet) {
+    auto deadline = Clock::now() + settle_timeout;
+    while (producer_->flush(flush_step_ms) != RdKafka::ERR_NO_ERROR) {
+      if (!quiet) {
+        deadline = Clock::now() + settle_timeout;
+      } else if (Clock::now() > deadline) {
+        throw std::runtime_error(std::to_string(producer_->outq_len()) + " records were never settled");
+      }
     }
     check();
     producer_.reset();
@@ -76,7 +88,7 @@ class Run : private RdKafka::DeliveryReportCb {
   void abandon() {
     abandoned_ = true;
     producer_->purge(RdKafka::Producer::PURGE_QUEUE | RdKafka::Producer::PURGE_INFLIGHT);
-    producer_->flush(settle_timeout_ms);
+    producer_->flush(flush_step_ms);  // for the reports of what was purged
     producer_.reset();
   }
 
@@ -90,7 +102,8 @@ class Run : private RdKafka::DeliveryReportCb {
       note(message.err());
       return;
     }
-    *static_cast<Fate*>(message.msg_opaque()) = message.offset() >= 0 ? message.offset() : acknowledged_somewhere;
+    *static_cast<Fate*>(message.msg_opaque()) =
+        message.offset() >= 0 ? message.offset() : acknowledged_somewhere;
   }
 
   void note(RdKafka::ErrorCode error) {
@@ -205,13 +218,14 @@ class CrashClient {
     if (up_to(4) == 0) {
       run.abandon();
     } else {
-      run.finish();
+      run.finish(stop_);
     }
   }
 
   Run& add_run(const Settings& settings) {
     const std::lock_guard lock(mutex_);
-    runs_.push_back(std::make_unique<Run>(static_cast<std::uint32_t>(runs_.size()), places_.size(), settings));
+    runs_.push_back(
+        std::make_unique<Run>(static_cast<std::uint32_t>(runs_.size()), places_.size(), settings));
     return *runs_.back();
   }
 
@@ -219,8 +233,8 @@ class CrashClient {
     Reader reader;
     std::int64_t low = 0;
     std::int64_t high = 0;
-    if (reader.consumer().query_watermark_offsets(place.topic, place.partition, &low, &high, read_timeout_ms) !=
-        RdKafka::ERR_NO_ERROR) {
+    if (reader.consumer().query_watermark_offsets(place.topic, place.partition, &low, &high,
+                                                  read_timeout_ms) != RdKafka::ERR_NO_ERROR) {
       throw std::runtime_error(place.topic + ": no offsets");
     }
     const auto count = static_cast<std::size_t>(high);

@@ -39,7 +39,8 @@ void PartitionLedger::check(std::int64_t offset, std::string_view value) {
   }
   ++acknowledged_;
   if (fate != acknowledged_somewhere && fate != offset) {
-    problem(describe(stamp->producer, stamp->sequence) + " acknowledged at " + std::to_string(fate) + " but" + at);
+    problem(describe(stamp->producer, stamp->sequence) + " acknowledged at " + std::to_string(fate) + " but" +
+            at);
   }
 }
 

@@ -17,11 +17,12 @@ using Fate = std::int64_t;
 inline constexpr Fate not_acknowledged = -2;        // may be in the log once, or not at all
 inline constexpr Fate acknowledged_somewhere = -1;  // must be there; the broker did not say at which offset
 
-// One producer's records in one partition, by sequence. A deque: delivery reports hold addresses of its elements.
+// One producer's records in one partition, by sequence. A deque: delivery reports hold addresses of its
+// elements.
 using Fates = std::deque<Fate>;
 
-// All that was sent to one partition. Producers are added before the partition is checked; their Fates stay where
-// they are, so each producer may write into its own without a lock.
+// All that was sent to one partition. Producers are added before the partition is checked; their Fates stay
+// where they are, so each producer may write into its own without a lock.
 class PartitionLedger {
  public:
   explicit PartitionLedger(std::string name) : name_(std::move(name)) {}

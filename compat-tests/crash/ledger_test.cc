@@ -48,7 +48,8 @@ TEST_F(Ledger, record_without_acknowledgement_may_be_there_or_not) {
 TEST_F(Ledger, lost_record_is_found_in_the_middle_and_at_the_end) {
   sent({0, acknowledged_somewhere, 1, 3});
   log({0, 2});
-  EXPECT_THAT(problems(), ElementsAre(HasSubstr("record 1 of producer 3"), HasSubstr("record 3 of producer 3")));
+  EXPECT_THAT(problems(),
+              ElementsAre(HasSubstr("record 1 of producer 3"), HasSubstr("record 3 of producer 3")));
 }
 
 TEST_F(Ledger, repeated_record_is_found) {

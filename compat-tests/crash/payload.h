@@ -1,5 +1,5 @@
-// The records of the crash test: who sent it and as which of its records, and bytes that follow from those two, so
-// that a reader can tell any record that was damaged, mixed up or made up.
+// The records of the crash test: who sent it and as which of its records, and bytes that follow from those
+// two, so that a reader can tell any record that was damaged, mixed up or made up.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@ import unittest
 from broker import KAFKA_PEER, PROJECT, SKIPPED, BrokerError
 
 _PEER_TIMEOUT_S = 120
+_FETCH_TIMEOUT_S = 300
 
 # For brokers whose tests send records with times of the past: by default those may be deleted at any moment.
 KEEP_OLD_RECORDS = {"log.retention.ms": "-1"}
@@ -30,14 +31,22 @@ def require_tools(*names):
 
 
 def require_kafka():
-    """Apache Kafka's jars and a JDK; returns the class path."""
+    """A JDK and Apache Kafka's jars, which are fetched where Maven is there; returns the class path."""
     require_tools("java", "javac")
-    done = subprocess.run(
-        [sys.executable, str(KAFKA_PEER), "classpath"], capture_output=True, text=True, timeout=_PEER_TIMEOUT_S
-    )
+    done = _kafka_peer("classpath")
+    if done.returncode != 0 and shutil.which("mvn"):
+        print("fetching Apache Kafka's jars", flush=True)
+        _kafka_peer("fetch")
+        done = _kafka_peer("classpath")
     if done.returncode != 0:
         skip(done.stderr.strip())
     return done.stdout.strip()
+
+
+def _kafka_peer(command):
+    return subprocess.run(
+        [sys.executable, str(KAFKA_PEER), command], capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S
+    )
 
 
 def kafka_tool_command(name, *arguments):

@@ -28,7 +28,9 @@ struct Destroyer {
 template <class T, void (*Destroy)(T*)>
 using Owned = std::unique_ptr<T, Destroyer<T, Destroy>>;
 
-int milliseconds(std::chrono::milliseconds time) { return static_cast<int>(time.count()); }
+int milliseconds(std::chrono::milliseconds time) {
+  return static_cast<int>(time.count());
+}
 
 std::unique_ptr<RdKafka::Headers> to_client(const std::vector<Header>& headers) {
   if (headers.empty()) {
@@ -36,7 +38,8 @@ std::unique_ptr<RdKafka::Headers> to_client(const std::vector<Header>& headers) 
   }
   std::unique_ptr<RdKafka::Headers> result(RdKafka::Headers::create());
   for (const Header& header : headers) {
-    result->add(header.name, header.value ? header.value->data() : nullptr, header.value ? header.value->size() : 0);
+    result->add(header.name, header.value ? header.value->data() : nullptr,
+                header.value ? header.value->size() : 0);
   }
   return result;
 }
@@ -53,7 +56,9 @@ void* payload(const std::optional<std::string>& bytes) {
   return bytes ? const_cast<char*>(bytes->data()) : nullptr;
 }
 
-std::size_t size(const std::optional<std::string>& bytes) { return bytes ? bytes->size() : 0; }
+std::size_t size(const std::optional<std::string>& bytes) {
+  return bytes ? bytes->size() : 0;
+}
 
 void request_topic(rd_kafka_t* client, const std::string& name, int partitions, const Settings& config) {
   std::array<char, 512> text{};
@@ -69,7 +74,8 @@ void request_topic(rd_kafka_t* client, const std::string& name, int partitions, 
   Owned<rd_kafka_queue_t, rd_kafka_queue_destroy> queue(rd_kafka_queue_new(client));
   Owned<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy> options(
       rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_CREATETOPICS));
-  rd_kafka_AdminOptions_set_operation_timeout(options.get(), milliseconds(client_timeout), text.data(), text.size());
+  rd_kafka_AdminOptions_set_operation_timeout(options.get(), milliseconds(client_timeout), text.data(),
+                                              text.size());
   rd_kafka_NewTopic_t* topics[] = {topic.get()};
   rd_kafka_CreateTopics(client, topics, 1, options.get(), queue.get());
 
@@ -145,9 +151,9 @@ RdKafka::ErrorCode produce(RdKafka::Producer& producer, const std::string& topic
                            const Record& record, void* opaque) {
   std::unique_ptr<RdKafka::Headers> headers = to_client(record.headers);
   for (;;) {
-    const RdKafka::ErrorCode error =
-        producer.produce(topic, partition, RdKafka::Producer::RK_MSG_COPY, payload(record.value), size(record.value),
-                         payload(record.key), size(record.key), record.timestamp_ms, headers.get(), opaque);
+    const RdKafka::ErrorCode error = producer.produce(
+        topic, partition, RdKafka::Producer::RK_MSG_COPY, payload(record.value), size(record.value),
+        payload(record.key), size(record.key), record.timestamp_ms, headers.get(), opaque);
     if (error == RdKafka::ERR__QUEUE_FULL) {
       producer.poll(poll_ms);
       continue;
@@ -202,8 +208,8 @@ Reader::Reader(const Settings& settings) {
   }
 }
 
-std::size_t Reader::for_each(const std::string& topic, std::int32_t partition, std::int64_t offset, std::size_t count,
-                             const Visitor& visit, std::chrono::milliseconds timeout) {
+std::size_t Reader::for_each(const std::string& topic, std::int32_t partition, std::int64_t offset,
+                             std::size_t count, const Visitor& visit, std::chrono::milliseconds timeout) {
   std::string problem;
   std::unique_ptr<RdKafka::Topic> handle(RdKafka::Topic::create(consumer_.get(), topic, nullptr, problem));
   if (!handle) {
@@ -233,8 +239,8 @@ std::vector<Received> Reader::read(const std::string& topic, std::int32_t partit
                                    std::size_t count, std::chrono::milliseconds timeout) {
   std::vector<Received> result;
   for_each(
-      topic, partition, offset, count, [&result](RdKafka::Message& message) { result.push_back(received(message)); },
-      timeout);
+      topic, partition, offset, count,
+      [&result](RdKafka::Message& message) { result.push_back(received(message)); }, timeout);
   return result;
 }
 

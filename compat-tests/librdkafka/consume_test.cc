@@ -19,7 +19,8 @@ constexpr int timeout_ms = static_cast<int>(client_timeout.count());
 constexpr std::int64_t start_ms = 1'700'000'000'000;
 
 // Record i has the time start_ms + i * step_ms and the value "i".
-void fill(const std::string& topic, std::int32_t partition, int count, int step_ms = 1, const Settings& settings = {}) {
+void fill(const std::string& topic, std::int32_t partition, int count, int step_ms = 1,
+          const Settings& settings = {}) {
   Sender sender(settings);
   for (int i = 0; i < count; ++i) {
     sender.send(topic, partition, {std::nullopt, std::to_string(i), {}, start_ms + i * step_ms});
@@ -29,7 +30,8 @@ void fill(const std::string& topic, std::int32_t partition, int count, int step_
   }
 }
 
-std::pair<std::int64_t, std::int64_t> watermarks(Reader& reader, const std::string& topic, std::int32_t partition) {
+std::pair<std::int64_t, std::int64_t> watermarks(Reader& reader, const std::string& topic,
+                                                 std::int32_t partition) {
   std::int64_t low = -1;
   std::int64_t high = -1;
   EXPECT_EQ(reader.consumer().query_watermark_offsets(topic, partition, &low, &high, timeout_ms),
@@ -127,7 +129,8 @@ TEST(Metadata, lists_the_broker_and_each_partitions_leader) {
   create_topic("described", 3);
   Reader reader;
   std::string problem;
-  std::unique_ptr<RdKafka::Topic> topic(RdKafka::Topic::create(&reader.consumer(), "described", nullptr, problem));
+  std::unique_ptr<RdKafka::Topic> topic(
+      RdKafka::Topic::create(&reader.consumer(), "described", nullptr, problem));
   RdKafka::Metadata* answer = nullptr;
   ASSERT_EQ(reader.consumer().metadata(false, topic.get(), &answer, timeout_ms), RdKafka::ERR_NO_ERROR);
   const std::unique_ptr<RdKafka::Metadata> metadata(answer);
@@ -147,7 +150,8 @@ TEST(Metadata, lists_the_broker_and_each_partitions_leader) {
 TEST(Metadata, topic_that_nobody_made_is_unknown_to_a_consumer) {
   Reader reader(Settings{{"allow.auto.create.topics", "false"}});
   std::string problem;
-  std::unique_ptr<RdKafka::Topic> topic(RdKafka::Topic::create(&reader.consumer(), "nobody", nullptr, problem));
+  std::unique_ptr<RdKafka::Topic> topic(
+      RdKafka::Topic::create(&reader.consumer(), "nobody", nullptr, problem));
   RdKafka::Metadata* answer = nullptr;
   ASSERT_EQ(reader.consumer().metadata(false, topic.get(), &answer, timeout_ms), RdKafka::ERR_NO_ERROR);
   const std::unique_ptr<RdKafka::Metadata> metadata(answer);
@@ -198,8 +202,8 @@ TEST_F(AssignedConsumer, reads_all_its_partitions_from_their_offsets) {
     fill("assigned", partition, 50);
   }
   assign("assigned", {40, 45, 49});
-  EXPECT_THAT(next(16), ::testing::UnorderedElementsAre("40", "41", "42", "43", "44", "45", "46", "47", "48", "49",
-                                                        "45", "46", "47", "48", "49", "49"));
+  EXPECT_THAT(next(16), ::testing::UnorderedElementsAre("40", "41", "42", "43", "44", "45", "46", "47", "48",
+                                                        "49", "45", "46", "47", "48", "49", "49"));
 }
 
 TEST_F(AssignedConsumer, seeks_back_and_forth) {

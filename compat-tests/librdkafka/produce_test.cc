@@ -1,4 +1,5 @@
-// What librdkafka's producer asks of a broker: acknowledgements, compression, idempotence, records of every shape.
+// What librdkafka's producer asks of a broker: acknowledgements, compression, idempotence, records of every
+// shape.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +14,8 @@ namespace {
 
 // Repetitive and irregular at once, so that each codec finds something and none collapses to nothing.
 std::string text(std::size_t size, std::uint32_t seed) {
-  static constexpr std::string_view words[] = {"offset ", "partition ", "leader ", "epoch ", "record ", "batch "};
+  static constexpr std::string_view words[] = {"offset ", "partition ", "leader ",
+                                               "epoch ",  "record ",    "batch "};
   std::string result;
   while (result.size() < size) {
     seed = seed * 1'664'525 + 1'013'904'223;
@@ -28,19 +30,22 @@ std::vector<Record> records(int count, std::size_t value_size = 200) {
   std::vector<Record> result;
   for (int i = 0; i < count; ++i) {
     const auto seed = static_cast<std::uint32_t>(i);
-    result.push_back({"key-" + std::to_string(i), text(value_size + seed % 50, seed), {}, 1'700'000'000'000 + i});
+    result.push_back(
+        {"key-" + std::to_string(i), text(value_size + seed % 50, seed), {}, 1'700'000'000'000 + i});
   }
   return result;
 }
 
 void expect_all_delivered(const std::deque<Delivery>& deliveries, std::int64_t first_offset = 0) {
   for (std::size_t i = 0; i < deliveries.size(); ++i) {
-    ASSERT_EQ(deliveries[i].error, RdKafka::ERR_NO_ERROR) << i << ": " << RdKafka::err2str(deliveries[i].error);
+    ASSERT_EQ(deliveries[i].error, RdKafka::ERR_NO_ERROR)
+        << i << ": " << RdKafka::err2str(deliveries[i].error);
     ASSERT_EQ(deliveries[i].offset, first_offset + static_cast<std::int64_t>(i));
   }
 }
 
-void expect_partition_holds(const std::string& topic, std::int32_t partition, const std::vector<Record>& expected) {
+void expect_partition_holds(const std::string& topic, std::int32_t partition,
+                            const std::vector<Record>& expected) {
   Reader reader;
   const std::vector<Received> found = reader.read(topic, partition, 0, expected.size());
   ASSERT_EQ(found.size(), expected.size());
@@ -165,8 +170,9 @@ TEST(Records, null_and_empty_are_told_apart) {
   create_topic("nulls", 1);
   const std::int64_t now = 1'700'000'000'000;
   const std::vector<Record> sent = {
-      {std::nullopt, std::nullopt, {}, now}, {"", "", {}, now},      {std::nullopt, "", {}, now},
-      {"", std::nullopt, {}, now},           {"k", std::nullopt, {}, now}, {std::nullopt, "v", {}, now},
+      {std::nullopt, std::nullopt, {}, now}, {"", "", {}, now},
+      {std::nullopt, "", {}, now},           {"", std::nullopt, {}, now},
+      {"k", std::nullopt, {}, now},          {std::nullopt, "v", {}, now},
   };
   Sender sender;
   for (const Record& record : sent) {

@@ -2,10 +2,11 @@
 //
 //   main_job_producer TOPIC PARTITIONS COMPRESSION FILE_LIST EXPECTED_DIR [NAME=VALUE]…
 //
-// A file is cut into lines, into paragraphs, or stays whole, in turn. EXPECTED_DIR/TOPIC-N gets 16 bytes for each
-// record of partition N, in order: the beginning of the SHA-256 of the record's canonical form (digest() below;
-// Consumer.java computes the same). Prints `acknowledged BYTES` about every MiB and once at the end, BYTES counting
-// keys and values. Memory is bounded by one record and librdkafka's queue. NAME=VALUE are settings of librdkafka.
+// A file is cut into lines, into paragraphs, or stays whole, in turn. EXPECTED_DIR/TOPIC-N gets 16 bytes for
+// each record of partition N, in order: the beginning of the SHA-256 of the record's canonical form (digest()
+// below; Consumer.java computes the same). Prints `acknowledged BYTES` about every MiB and once at the end,
+// BYTES counting keys and values. Memory is bounded by one record and librdkafka's queue. NAME=VALUE are
+// settings of librdkafka.
 #include <openssl/evp.h>
 #include <sys/stat.h>
 
@@ -24,7 +25,8 @@
 namespace barnabas::compat {
 namespace {
 
-constexpr std::size_t record_bytes_max = 900'000;  // below the default max.message.bytes, with key and headers
+constexpr std::size_t record_bytes_max =
+    900'000;  // below the default max.message.bytes, with key and headers
 constexpr std::size_t digest_bytes = 16;
 constexpr std::uint64_t report_every_bytes = 1 << 20;
 constexpr int flush_timeout_ms = 120'000;
@@ -33,7 +35,9 @@ enum class Cut { lines, paragraphs, whole };
 
 class Digest {
  public:
-  Digest() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) { EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr); }
+  Digest() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
+    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
+  }
 
   void add_number(std::int64_t number, int bytes) {
     for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
@@ -144,7 +148,8 @@ class Job : private RdKafka::DeliveryReportCb {
   // Throws unless everything sent was acknowledged.
   void finish() {
     if (producer_->flush(flush_timeout_ms) != RdKafka::ERR_NO_ERROR) {
-      throw std::runtime_error(std::to_string(producer_->outq_len()) + " records still wait for acknowledgement");
+      throw std::runtime_error(std::to_string(producer_->outq_len()) +
+                               " records still wait for acknowledgement");
     }
     check();
     for (std::ofstream& file : expected_) {
@@ -219,7 +224,8 @@ void run(const std::vector<std::string>& arguments) {
     const std::size_t equals = arguments[i].find('=');
     settings.emplace_back(arguments[i].substr(0, equals), arguments[i].substr(equals + 1));
   }
-  create_topic(topic, partitions, {{"retention.ms", "-1"}});  // the files, and so the records, may be years old
+  create_topic(topic, partitions,
+               {{"retention.ms", "-1"}});  // the files, and so the records, may be years old
   Job job(topic, static_cast<std::size_t>(partitions), arguments[4], settings);
   std::ifstream list(arguments[3]);
   std::string path;
@@ -235,7 +241,8 @@ void run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.size() < 5) {
-    std::cerr << "usage: main_job_producer TOPIC PARTITIONS COMPRESSION FILE_LIST EXPECTED_DIR [NAME=VALUE]…\n";
+    std::cerr
+        << "usage: main_job_producer TOPIC PARTITIONS COMPRESSION FILE_LIST EXPECTED_DIR [NAME=VALUE]…\n";
     return 2;
   }
   try {
