@@ -37,7 +37,7 @@ FILES_A_DUMP = 400
 GAP_FILE = re.compile(r"Non-consecutive offsets in \S+/(\d+)\.log$")
 GAP = re.compile(r"  (-?\d+) is followed by (\d+)$")
 GOOD_LINES = re.compile(
-    r"Dumping \S+$|Log starting offset: \d+$|\S+ passed sanity check\.$|offset: \d+ position: \d+$"
+    r"Dumping \S+$|Log starting offset: \d+$|\S+ (?:passed sanity check|is empty)\.$|offset: \d+ position: \d+$"
     r"|timestamp: -?\d+ offset: \d+$|producerId: \d+ .*|\| offset: \d+ .*|\|? ?baseOffset: \d+ .* isvalid: true$|$"
 )
 
