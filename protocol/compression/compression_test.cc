@@ -223,7 +223,8 @@ TEST(Snappy, a_block_without_framing_is_read) {
 TEST(Snappy, versions_written_little_endian_are_still_read) {
   const Bytes content = words(1000);
   EXPECT_EQ(decompress(Codec::snappy, xerial({content}, 0x01000000, 0x01000000), no_limit).value(), content);
-  EXPECT_FALSE(decompress(Codec::snappy, xerial({content}, 1, 0), no_limit).has_value());
+  EXPECT_EQ(decompress(Codec::snappy, xerial({content}, 1, 0), no_limit).value(), content);
+  EXPECT_FALSE(decompress(Codec::snappy, xerial({content}, 0, 1), no_limit).has_value());
 }
 
 TEST(Snappy, a_block_that_lies_about_its_length_is_refused) {
@@ -317,6 +318,16 @@ TEST(Lz4, all_flags_that_java_reads_are_read) {
       EXPECT_EQ(decompress(Codec::lz4, lz4_frame(content, preferences), no_limit).value(), content);
     }
   }
+}
+
+TEST(Lz4, an_unfinished_frame_leaves_nothing_behind) {
+  LZ4F_preferences_t preferences = independent_blocks();
+  const Bytes content = words(1000);
+  preferences.frameInfo.contentSize = content.size();
+  Bytes cut = lz4_frame(content, preferences);
+  cut.resize(cut.size() - 20);
+  EXPECT_FALSE(decompress(Codec::lz4, cut, no_limit).has_value());
+  EXPECT_EQ(decompress(Codec::lz4, compress({Codec::lz4, {}}, content), no_limit).value(), content);
 }
 
 TEST(Lz4, a_wrong_content_checksum_is_refused) {

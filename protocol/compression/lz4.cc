@@ -29,15 +29,19 @@ std::optional<std::string> unreadable_for_java(ByteView input) {
 
 class Lz4Decompressor final : public Decompressor {
  public:
-  Lz4Decompressor() {
-    BARNABAS_ASSERT(LZ4F_isError(LZ4F_createDecompressionContext(&context_, LZ4F_VERSION)) == 0);
-  }
+  Lz4Decompressor() { create(); }
   ~Lz4Decompressor() override { LZ4F_freeDecompressionContext(context_); }
   Lz4Decompressor(const Lz4Decompressor&) = delete;
   Lz4Decompressor& operator=(const Lz4Decompressor&) = delete;
 
   void reset(ByteView input) override {
-    LZ4F_resetDecompressionContext(context_);
+    // The library's reset keeps the content size that an unfinished frame announced, and holds the next one to it.
+    if (began_ && !finished_) {
+      LZ4F_freeDecompressionContext(context_);
+      create();
+    } else {
+      LZ4F_resetDecompressionContext(context_);
+    }
     rest_ = input;
     began_ = finished_ = false;
   }
@@ -68,6 +72,11 @@ class Lz4Decompressor final : public Decompressor {
   size_t memory_bytes() const override { return memory_bytes_; }
 
  private:
+  void create() {
+    BARNABAS_ASSERT(LZ4F_isError(LZ4F_createDecompressionContext(&context_, LZ4F_VERSION)) == 0);
+    memory_bytes_ = 0;
+  }
+
   LZ4F_dctx* context_ = nullptr;
   ByteView rest_;
   bool began_ = false;

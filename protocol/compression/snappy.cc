@@ -70,10 +70,9 @@ class SnappyDecompressor final : public Decompressor {
   }
 
   Result<void> skip_header() {
-    const auto compatible = load_big_endian<int32_t>(rest_.data() + sizeof xerial_magic + 4);
-    if (compatible < 1) {
-      return fail(ErrorKind::corrupt, "snappy: framing compatible with version " + std::to_string(compatible));
-    }
+    // Java looks at the version only, not at the oldest compatible one behind it.
+    const auto version = load_big_endian<int32_t>(rest_.data() + sizeof xerial_magic);
+    if (version < 1) return fail(ErrorKind::corrupt, "snappy: framing version " + std::to_string(version));
     rest_ = rest_.subspan(xerial_header_bytes);
     return {};
   }

@@ -135,7 +135,8 @@ bool set_timestamps(MutableByteView batch, TimestampType type, TimestampMs max_t
   BARNABAS_ASSERT(batch.size() >= header_bytes);
   const RecordBatchView view = RecordBatchView::trusted(batch);
   if (view.timestamp_type() == type && view.max_timestamp() == max_timestamp) return false;
-  const int bits = view.attributes() & ~timestamp_type_bit;
+  // Kafka drops the unused bits whenever it writes the attributes, and only then.
+  const int bits = view.attributes() & (codec_mask | transactional_bit | control_bit | delete_horizon_bit);
   store(batch, attributes_at,
         static_cast<int16_t>(type == TimestampType::log_append_time ? bits | timestamp_type_bit : bits));
   store(batch, max_timestamp_at, max_timestamp.value());

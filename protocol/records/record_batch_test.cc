@@ -185,6 +185,15 @@ TEST(Patching, timestamps_get_a_new_checksum_only_when_they_change) {
   EXPECT_EQ(bytes, batch(3));
 }
 
+TEST(Patching, unused_attribute_bits_go_only_when_the_attributes_are_written) {
+  Bytes bytes = with<int16_t>(batch(1), batch_format::attributes_at, static_cast<int16_t>(0xff50));
+  seal(bytes);
+  EXPECT_FALSE(set_timestamps(bytes, TimestampType::create_time, TimestampMs{1000}));
+  EXPECT_EQ(RecordBatchView::parse(bytes)->attributes(), static_cast<int16_t>(0xff50));
+  EXPECT_TRUE(set_timestamps(bytes, TimestampType::create_time, TimestampMs{1001}));
+  EXPECT_EQ(RecordBatchView::parse(bytes)->attributes(), 0x50);
+}
+
 TEST(BatchIterator, walks_over_whole_batches_and_stops_at_a_torn_tail) {
   const Bytes a = batch(1), b = batch(2, Offset{1}), c = batch(1, Offset{3});
   const Bytes all = joined({a, b, c});
