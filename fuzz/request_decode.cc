@@ -1,5 +1,5 @@
-// Any request in any version: what is decoded is encoded again and stays the same. The first byte chooses the API,
-// the second one the version, the rest is the body; API 255 is a whole request frame behind its size.
+// Any request in any version: what is decoded is encoded again and stays the same. The first byte chooses the
+// API, the second one the version, the rest is the body; API 255 is a whole request frame behind its size.
 #include <cstdint>
 #include <string>
 

@@ -1,6 +1,6 @@
-// Runs a fuzz target without libFuzzer: each file of the corpus, then mutations of them from a fixed seed, so that
-// every run does the same. `fuzz_NAME CORPUS-DIRECTORY|FILE… [--runs N] [--seconds N] [--seed N]`. When the target
-// crashes, the input is printed in hex and the program exits with 1.
+// Runs a fuzz target without libFuzzer: each file of the corpus, then mutations of them from a fixed seed, so
+// that every run does the same. `fuzz_NAME DIRECTORY|FILE… [--runs N] [--seconds N] [--seed N]`. When the
+// target crashes, the input is printed in hex and the program exits with 1.
 #include <signal.h>
 #include <unistd.h>
 
@@ -113,13 +113,26 @@ std::vector<Input> read_corpus(const std::vector<std::string>& paths) {
 
 /// A number that breaks things more often than others do.
 void write_odd_number(Input& input, SeededRandom& random) {
-  static constexpr uint64_t odd[] = {0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff,
-                                     0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff};
+  static constexpr uint64_t odd[] = {0,
+                                     1,
+                                     0x7f,
+                                     0x80,
+                                     0xff,
+                                     0x7fff,
+                                     0x8000,
+                                     0xffff,
+                                     0x7fffffff,
+                                     0x80000000,
+                                     0xffffffff,
+                                     0x7fffffffffffffff,
+                                     0x8000000000000000,
+                                     0xffffffffffffffff};
   const uint64_t value = odd[random.below(std::size(odd))];
   const std::size_t width = std::size_t{1} << random.below(4);
   if (input.size() < width) return;
   const std::size_t at = random.below(input.size() - width + 1);
-  for (std::size_t i = 0; i < width; ++i) input[at + i] = static_cast<uint8_t>(value >> (8 * (width - 1 - i)));
+  for (std::size_t i = 0; i < width; ++i)
+    input[at + i] = static_cast<uint8_t>(value >> (8 * (width - 1 - i)));
 }
 
 void mutate(Input& input, const std::vector<Input>& corpus, SeededRandom& random) {
@@ -151,7 +164,8 @@ void mutate(Input& input, const std::vector<Input>& corpus, SeededRandom& random
     default: {
       const Input& other = corpus[random.below(corpus.size())];
       input.resize(static_cast<std::size_t>(place()));
-      input.insert(input.end(), other.end() - static_cast<std::ptrdiff_t>(random.below(other.size() + 1)), other.end());
+      input.insert(input.end(), other.end() - static_cast<std::ptrdiff_t>(random.below(other.size() + 1)),
+                   other.end());
     }
   }
   if (input.size() > input_bytes_max) input.resize(input_bytes_max);

@@ -12,7 +12,8 @@ namespace {
 
 const ApiInfo* find(int16_t number) {
   const auto table = detail::api_table;
-  const auto row = std::ranges::lower_bound(table, number, {}, [](const ApiInfo& info) { return std::to_underlying(info.key); });
+  const auto row = std::ranges::lower_bound(table, number, {},
+                                            [](const ApiInfo& info) { return std::to_underlying(info.key); });
   return row != table.end() && std::to_underlying(row->key) == number ? &*row : nullptr;
 }
 
@@ -29,6 +30,8 @@ const ApiInfo& api_info(ApiKey key) {
   return *info;
 }
 
-std::span<const ApiInfo> all_apis() { return detail::api_table; }
+std::span<const ApiInfo> all_apis() {
+  return detail::api_table;
+}
 
 }  // namespace barnabas::protocol

@@ -40,7 +40,8 @@ TEST(Api, header_versions_follow_from_the_first_flexible_version) {
 TEST(Api, versions_answers_always_have_the_oldest_header) {
   const ApiInfo& info = api_info(ApiKey::api_versions);
   EXPECT_EQ(info.request_header_version(3), 2);
-  for (const int version : {0, 2, 3, 5, 99}) EXPECT_EQ(info.response_header_version(static_cast<int16_t>(version)), 0);
+  for (const int version : {0, 2, 3, 5, 99})
+    EXPECT_EQ(info.response_header_version(static_cast<int16_t>(version)), 0);
 }
 
 TEST(Api, table_is_ordered_by_number) {

@@ -8,9 +8,9 @@
 #include "protocol/reader.h"
 #include "protocol/writer.h"
 
-/// Keys and values in the logs of coordinators (__consumer_offsets, __transaction_state, __share_group_state): a key
-/// is its record type as int16 and the key message; a value is its version as int16 and the value message. Keys have
-/// only version 0.
+/// Keys and values in the logs of coordinators (__consumer_offsets, __transaction_state,
+/// __share_group_state): a key is its record type as int16 and the key message; a value is its version as
+/// int16 and the value message. Keys have only version 0.
 namespace barnabas::protocol {
 
 /// The type in front of a key; leaves the reader at the key message.

@@ -16,11 +16,17 @@ void* operator new(std::size_t size) {
   std::abort();
 }
 
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
 
 namespace barnabas::protocol::testing {
 
-std::size_t allocated_bytes_since_last_call() { return std::exchange(allocated, 0); }
+std::size_t allocated_bytes_since_last_call() {
+  return std::exchange(allocated, 0);
+}
 
 }  // namespace barnabas::protocol::testing

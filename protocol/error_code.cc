@@ -28,10 +28,16 @@ std::optional<ErrorCode> error_code(int16_t number) {
   return find(number) ? std::optional(static_cast<ErrorCode>(number)) : std::nullopt;
 }
 
-std::string_view name(ErrorCode code) { return info(code).name; }
+std::string_view name(ErrorCode code) {
+  return info(code).name;
+}
 
-bool is_retriable(ErrorCode code) { return info(code).is_retriable; }
+bool is_retriable(ErrorCode code) {
+  return info(code).is_retriable;
+}
 
-std::string_view default_message(ErrorCode code) { return info(code).message; }
+std::string_view default_message(ErrorCode code) {
+  return info(code).message;
+}
 
 }  // namespace barnabas::protocol

@@ -18,6 +18,8 @@ bool is_retriable(ErrorCode code);
 /// One English sentence, for answers that carry a text and have nothing more exact to say.
 std::string_view default_message(ErrorCode code);
 /// The number, as the error fields of messages hold it.
-constexpr int16_t to_wire(ErrorCode code) { return std::to_underlying(code); }
+constexpr int16_t to_wire(ErrorCode code) {
+  return std::to_underlying(code);
+}
 
 }  // namespace barnabas::protocol

@@ -16,9 +16,9 @@ Result<RequestHeader> decode_request_header(Reader& reader) {
   if (!key) return fail(ErrorKind::unsupported, "request header: no API key " + std::to_string(number));
   const ApiInfo& info = api_info(*key);
   if (!info.supports(version) && key != ApiKey::api_versions)
-    return fail(ErrorKind::unsupported, std::string(info.name) + " request: version " + std::to_string(version) +
-                                            ", expected " + std::to_string(info.min_version) + " to " +
-                                            std::to_string(info.max_version));
+    return fail(ErrorKind::unsupported,
+                std::string(info.name) + " request: version " + std::to_string(version) + ", expected " +
+                    std::to_string(info.min_version) + " to " + std::to_string(info.max_version));
   return RequestHeader::decode(reader, info.request_header_version(version));
 }
 
@@ -32,7 +32,8 @@ void begin_response_frame(Writer& writer, ApiKey key, int16_t request_version, i
   header.encode(writer, api_info(key).response_header_version(request_version));
 }
 
-void begin_request_frame(Writer& writer, ApiKey key, int16_t version, int32_t correlation_id, const String& client_id) {
+void begin_request_frame(Writer& writer, ApiKey key, int16_t version, int32_t correlation_id,
+                         const String& client_id) {
   writer.int32(0);
   const RequestHeader header{.request_api_key = std::to_underlying(key),
                              .request_api_version = version,

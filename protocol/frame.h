@@ -11,10 +11,10 @@
 
 namespace barnabas::protocol {
 
-/// Reads the header of a request frame (without the size in front); the header version follows from API key and
-/// version. An ApiVersions request of an unsupported version has a header that can be read; any other unsupported
-/// version is ErrorKind::unsupported, as is an unknown API key, and the connection is to be closed. The client id
-/// borrows from the frame.
+/// Reads the header of a request frame (without the size in front); the header version follows from API key
+/// and version. An ApiVersions request of an unsupported version has a header that can be read; any other
+/// unsupported version is ErrorKind::unsupported, as is an unknown API key, and the connection is to be
+/// closed. The client id borrows from the frame.
 Result<RequestHeader> decode_request_header(Reader& reader);
 
 /// Reads the header of the response to a request of that version.
@@ -22,13 +22,15 @@ Result<ResponseHeader> decode_response_header(Reader& reader, ApiKey key, int16_
 
 /// The start of a frame: a place for its size, and the header. finish_frame fills in the size.
 void begin_response_frame(Writer& writer, ApiKey key, int16_t request_version, int32_t correlation_id);
-void begin_request_frame(Writer& writer, ApiKey key, int16_t version, int32_t correlation_id, const String& client_id);
+void begin_request_frame(Writer& writer, ApiKey key, int16_t version, int32_t correlation_id,
+                         const String& client_id);
 /// Refuses a frame above 2^31 - 1 bytes.
 Result<WrittenBytes> finish_frame(Writer& writer);
 
 /// A whole response frame: size, header, body.
 template <class Response>
-Result<WrittenBytes> encode_response_frame(const Response& response, int16_t version, int32_t correlation_id) {
+Result<WrittenBytes> encode_response_frame(const Response& response, int16_t version,
+                                           int32_t correlation_id) {
   Writer writer;
   begin_response_frame(writer, Response::api_key, version, correlation_id);
   response.encode(writer, version);

@@ -41,7 +41,8 @@ TEST(RequestHeader, takes_the_longest_client_id) {
 }
 
 TEST(RequestHeader, of_an_unknown_api_or_version_is_unsupported) {
-  for (const auto& bytes : {header_bytes(9999, 0, std::string_view("\0\0", 2)), header_bytes(3, 99, std::string_view("\0\0\0", 3)),
+  for (const auto& bytes : {header_bytes(9999, 0, std::string_view("\0\0", 2)),
+                            header_bytes(3, 99, std::string_view("\0\0\0", 3)),
                             header_bytes(3, -1, std::string_view("\0\0", 2))}) {
     Reader reader(as_byte_view(bytes));
     const auto header = decode_request_header(reader);

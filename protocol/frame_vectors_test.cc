@@ -76,7 +76,8 @@ Result<void> decode_request(ByteView frame) {
   BARNABAS_ASSIGN(const RequestHeader header, decode_request_header(reader));
   const ApiKey key = api_key(header.request_api_key).value();
   if (!api_info(key).on_broker_listener) return fail(ErrorKind::unsupported, "not on this listener");
-  if (!api_info(key).supports(header.request_api_version)) return {};  // ApiVersions, answered without its body
+  if (!api_info(key).supports(header.request_api_version))
+    return {};  // ApiVersions, answered without its body
   BARNABAS_TRY(find_request(key)->decode(reader, header.request_api_version));
   return {};
 }
@@ -88,7 +89,8 @@ TEST(MalformedRequests, are_refused_where_kafka_closes_the_connection_and_only_t
     const bool answered = each["outcome"] == "response";
     const auto bytes = from_hex(each["hex"].get<std::string>());
     const auto decoded = decode_request(bytes);
-    EXPECT_EQ(decoded.has_value(), answered) << name << ": " << (decoded ? "accepted" : decoded.error().message);
+    EXPECT_EQ(decoded.has_value(), answered)
+        << name << ": " << (decoded ? "accepted" : decoded.error().message);
   }
 }
 

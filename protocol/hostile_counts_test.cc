@@ -1,4 +1,5 @@
-// What a peer claims must not cost memory: counts and lengths are checked before anything is allocated for them.
+// What a peer claims must not cost memory: counts and lengths are checked before anything is allocated for
+// them.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -21,7 +22,9 @@ std::size_t cost(const MessageInfo& message, ByteView bytes, int16_t version) {
 }
 
 /// The message itself, a few hundred bytes per byte of input at the very most.
-std::size_t allowed(std::size_t input) { return 4'096 + 512 * input; }
+std::size_t allowed(std::size_t input) {
+  return 4'096 + 512 * input;
+}
 
 TEST(HostileCounts, the_largest_array_without_content_costs_nothing) {
   // FetchRequest 4: replicaId, maxWaitMs, minBytes, maxBytes, isolationLevel, then the count of topics.
@@ -76,7 +79,8 @@ TEST(HostileCounts, no_message_allocates_by_a_claim) {
   const std::string million("\x00\x0f\x42\x40", 4);
   const std::string ones(16, '\xff');
   for (const MessageInfo& message : all_messages()) {
-    for (const auto& pattern : {largest_count, largest_varint, million, ones}) try_everywhere(message, pattern);
+    for (const auto& pattern : {largest_count, largest_varint, million, ones})
+      try_everywhere(message, pattern);
   }
 }
 

@@ -15,8 +15,8 @@
 namespace barnabas::protocol {
 
 /// Prints messages as JSON text, for logs, tools and tests: bytes and records as base64, ids as their text,
-/// 64-bit integers as plain numbers, unknown tags as `_unknownTags` from tag to hex. Bytes that are not UTF-8 are
-/// printed as U+FFFD.
+/// 64-bit integers as plain numbers, unknown tags as `_unknownTags` from tag to hex. Bytes that are not UTF-8
+/// are printed as U+FFFD.
 class JsonPrinter {
  public:
   /// Appends to `out`, which must outlive the printer.

@@ -31,13 +31,14 @@ TEST(JsonPrinter, prints_each_type) {
 
 TEST(JsonPrinter, escapes_text) {
   EXPECT_EQ(printed(String("a\"b\\c\n\x01")), "\"a\\\"b\\\\c\\u000a\\u0001\"");
-  EXPECT_EQ(printed(String("\xc3\xa9\xe2\x98\x83\xf0\x9d\x84\x9e")), "\"\xc3\xa9\xe2\x98\x83\xf0\x9d\x84\x9e\"");
+  EXPECT_EQ(printed(String("\xc3\xa9\xe2\x98\x83\xf0\x9d\x84\x9e")),
+            "\"\xc3\xa9\xe2\x98\x83\xf0\x9d\x84\x9e\"");
 }
 
 TEST(JsonPrinter, replaces_what_is_not_utf8) {
   for (const char* bad : {"\xff", "\xc0", "\xc3", "\x80"}) EXPECT_EQ(printed(String(bad)), "\"\\ufffd\"");
-  EXPECT_EQ(printed(String("\xed\xa0\x80")), "\"\\ufffd\\ufffd\\ufffd\"");      // a surrogate
-  EXPECT_EQ(printed(String("\xe0\x80\x80")), "\"\\ufffd\\ufffd\\ufffd\"");      // overlong
+  EXPECT_EQ(printed(String("\xed\xa0\x80")), "\"\\ufffd\\ufffd\\ufffd\"");             // a surrogate
+  EXPECT_EQ(printed(String("\xe0\x80\x80")), "\"\\ufffd\\ufffd\\ufffd\"");             // overlong
   EXPECT_EQ(printed(String("\xf4\x90\x80\x80")), "\"\\ufffd\\ufffd\\ufffd\\ufffd\"");  // above U+10FFFF
 }
 

@@ -26,8 +26,9 @@ struct Vector {
 std::vector<Vector> vectors_of(std::string_view message) {
   std::vector<Vector> vectors;
   for (const auto& line : testing::read_vectors("messages/" + std::string(message) + ".jsonl")) {
-    vectors.push_back({line["version"].get<int16_t>(), line["variant"], from_hex(line["hex"].get<std::string>()),
-                       from_hex(line.value("framedHex", "")), line["json"]});
+    vectors.push_back({line["version"].get<int16_t>(), line["variant"],
+                       from_hex(line["hex"].get<std::string>()), from_hex(line.value("framedHex", "")),
+                       line["json"]});
   }
   return vectors;
 }
@@ -37,12 +38,15 @@ class MessageVectors : public ::testing::TestWithParam<MessageInfo> {
   const MessageInfo& message = GetParam();
   std::vector<Vector> vectors = vectors_of(message.name);
 
-  static std::string place(const Vector& each) { return "version " + std::to_string(each.version) + " " + each.variant; }
+  static std::string place(const Vector& each) {
+    return "version " + std::to_string(each.version) + " " + each.variant;
+  }
 };
 
 TEST_P(MessageVectors, cover_every_version) {
   for (int16_t version = message.min_version; version <= message.max_version; ++version) {
-    EXPECT_TRUE(std::ranges::any_of(vectors, [&](const Vector& each) { return each.version == version; })) << version;
+    EXPECT_TRUE(std::ranges::any_of(vectors, [&](const Vector& each) { return each.version == version; }))
+        << version;
   }
 }
 
@@ -74,7 +78,8 @@ TEST_P(MessageVectors, are_refused_when_cut_anywhere) {
     SCOPED_TRACE(place(each));
     for (std::size_t size = 0; size < each.bytes.size(); ++size) {
       // A buffer of its own, so that a sanitizer sees a read behind it.
-      const std::vector<std::byte> prefix(each.bytes.begin(), each.bytes.begin() + static_cast<std::ptrdiff_t>(size));
+      const std::vector<std::byte> prefix(each.bytes.begin(),
+                                          each.bytes.begin() + static_cast<std::ptrdiff_t>(size));
       Reader reader(prefix);
       const auto decoded = message.decode(reader, each.version);
       ASSERT_FALSE(decoded) << "cut to " << size << " bytes";
@@ -92,7 +97,8 @@ TEST_P(MessageVectors, stand_in_logs_with_their_type_or_version_in_front) {
       case MessageKind::metadata_record: {
         const auto record = decode_metadata_record(each.framed);
         ASSERT_TRUE(record) << record.error().message;
-        const std::string json = std::visit([&](const auto& value) { return to_json(value, each.version); }, *record);
+        const std::string json =
+            std::visit([&](const auto& value) { return to_json(value, each.version); }, *record);
         EXPECT_EQ(testing::json_difference(json, each.json), "");
         encode_metadata_record(writer, *record, each.version);
         break;
@@ -124,7 +130,8 @@ TEST_P(MessageVectors, are_refused_at_versions_that_do_not_exist) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, MessageVectors, ::testing::ValuesIn(all_messages().begin(), all_messages().end()),
+INSTANTIATE_TEST_SUITE_P(Every, MessageVectors,
+                         ::testing::ValuesIn(all_messages().begin(), all_messages().end()),
                          [](const auto& each) { return std::string(each.param.name); });
 
 TEST(CoordinatorRecords, are_framed_both_ways) {

@@ -37,8 +37,8 @@ Result<MetadataFrame> decode_metadata_frame(Reader& reader) {
     return fail(ErrorKind::unsupported, "metadata record: frame version " + std::to_string(frame_version) +
                                             ", expected " + std::to_string(metadata_frame_version));
   if (frame.version > static_cast<uint32_t>(std::numeric_limits<int16_t>::max()))
-    return fail(ErrorKind::corrupt, "metadata record: version " + std::to_string(frame.version) +
-                                        ", expected at most 32767");
+    return fail(ErrorKind::corrupt,
+                "metadata record: version " + std::to_string(frame.version) + ", expected at most 32767");
   return frame;
 }
 
@@ -50,7 +50,8 @@ Result<MetadataRecord> decode_metadata_record(ByteView framed_value) {
     auto record = row.decode(reader, static_cast<int16_t>(frame.version));
     if (record && reader.remaining() > 0)
       return fail(ErrorKind::corrupt, "metadata record of type " + std::to_string(frame.record_type) + ": " +
-                                          std::to_string(reader.remaining()) + " bytes behind it, expected none");
+                                          std::to_string(reader.remaining()) +
+                                          " bytes behind it, expected none");
     return record;
   }
   return fail(ErrorKind::unsupported, "metadata record: unknown type " + std::to_string(frame.record_type));

@@ -9,7 +9,6 @@ namespace barnabas::protocol {
 
 namespace {
 
-
 template <class T>
 T read_scalar(Reader& reader, const ArrayRules& rules) {
   if constexpr (std::is_same_v<T, int8_t>) {
@@ -51,7 +50,7 @@ void read_scalars(Reader& reader, std::optional<std::vector<T>>& into, const Arr
   }
 }
 
-#define BARNABAS_SCALAR_ARRAY(T)                                               \
+#define BARNABAS_SCALAR_ARRAY(T)                                           \
   template void read_scalars(Reader&, std::vector<T>&, const ArrayRules&); \
   template void read_scalars(Reader&, std::optional<std::vector<T>>&, const ArrayRules&);
 BARNABAS_SCALAR_ARRAY(int8_t)
@@ -83,12 +82,16 @@ void Reader::fail(const char* field, int64_t found, const char* expected) {
 }
 
 void Reader::too_short(std::size_t wanted) {
-  static constexpr const char* expected[] = {"more bytes", "1 byte more", "2 bytes more", "3 bytes more", "4 bytes more",
-                                             "5 bytes more", "6 bytes more", "7 bytes more", "8 bytes more"};
-  fail("end of the bytes", static_cast<int64_t>(remaining()), expected[wanted < std::size(expected) ? wanted : 0]);
+  static constexpr const char* expected[] = {"more bytes",   "1 byte more",  "2 bytes more",
+                                             "3 bytes more", "4 bytes more", "5 bytes more",
+                                             "6 bytes more", "7 bytes more", "8 bytes more"};
+  fail("end of the bytes", static_cast<int64_t>(remaining()),
+       expected[wanted < std::size(expected) ? wanted : 0]);
 }
 
-double Reader::float64() { return std::bit_cast<double>(int64()); }
+double Reader::float64() {
+  return std::bit_cast<double>(int64());
+}
 
 Uuid Reader::uuid() {
   Uuid id;

@@ -29,9 +29,10 @@ struct ArrayRules {
   const char* field;       ///< for the error
 };
 
-/// Reads the primitive types of the protocol from bytes of a peer. Never reads past the end and never allocates by
-/// a count that the rest of the bytes cannot hold. The first failure is kept; all later reads give zeros, empty
-/// values and counts of 0, so that loops stop. Strings, bytes and records borrow from the bytes.
+/// Reads the primitive types of the protocol from bytes of a peer. Never reads past the end and never
+/// allocates by a count that the rest of the bytes cannot hold. The first failure is kept; all later reads
+/// give zeros, empty values and counts of 0, so that loops stop. Strings, bytes and records borrow from the
+/// bytes.
 class Reader {
  public:
   /// The bytes must outlive the reader and everything read from it that borrows.
@@ -146,7 +147,8 @@ void read_structs(Reader& reader, std::vector<T>& into, int16_t version, const A
 }
 
 template <class T>
-void read_structs(Reader& reader, std::optional<std::vector<T>>& into, int16_t version, const ArrayRules& rules) {
+void read_structs(Reader& reader, std::optional<std::vector<T>>& into, int16_t version,
+                  const ArrayRules& rules) {
   const int32_t count = reader.array_count(rules);
   if (count < 0) {
     into.reset();
@@ -162,7 +164,8 @@ Error unsupported_version(const char* name, int16_t version, int16_t min_version
 template <class Message>
 Result<Message> decode_message(Reader& reader, int16_t version) {
   if (version < Message::min_version || version > Message::max_version)
-    return std::unexpected(unsupported_version(Message::message_name, version, Message::min_version, Message::max_version));
+    return std::unexpected(
+        unsupported_version(Message::message_name, version, Message::min_version, Message::max_version));
   Result<Message> message;
   message->read(reader, version);
   if (!reader.ok()) message = fail(Message::message_name, reader.error());

@@ -13,8 +13,8 @@ ByteView view(const unsigned char (&bytes)[size]) {
 }
 
 TEST(Reader, reads_numbers_in_network_order) {
-  const unsigned char bytes[] = {1, 0xff, 0xfe, 0xff, 0xff, 0xff, 0xfd, 0x80, 0, 0, 0, 0, 0, 0, 0,
-                                 0x3f, 0xf8, 0, 0, 0, 0, 0, 0};
+  const unsigned char bytes[] = {1, 0xff, 0xfe, 0xff, 0xff, 0xff, 0xfd, 0x80, 0, 0, 0, 0,
+                                 0, 0,    0,    0x3f, 0xf8, 0,    0,    0,    0, 0, 0};
   Reader reader(view(bytes));
   EXPECT_TRUE(reader.boolean());
   EXPECT_EQ(reader.int16(), -2);
@@ -32,7 +32,8 @@ TEST(Reader, keeps_the_first_failure_with_its_place) {
   EXPECT_EQ(reader.string(false, "topic"), "");
   EXPECT_FALSE(reader.ok());
   reader.int64();
-  EXPECT_EQ(reader.error().message, "topic at byte 3: found 5, expected a length that the rest of the bytes can hold");
+  EXPECT_EQ(reader.error().message,
+            "topic at byte 3: found 5, expected a length that the rest of the bytes can hold");
   EXPECT_EQ(reader.error().kind, ErrorKind::corrupt);
 }
 
@@ -59,8 +60,8 @@ TEST(Reader, takes_unsigned_varints_of_at_most_5_bytes) {
 }
 
 TEST(Reader, takes_zigzag_varints) {
-  const unsigned char bytes[] = {0x01, 0x02, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-                                 0xff, 0xff, 0xff, 0x01};
+  const unsigned char bytes[] = {0x01, 0x02, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xff, 0xff,
+                                 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01};
   Reader reader(view(bytes));
   EXPECT_EQ(reader.varint(), -1);
   EXPECT_EQ(reader.varint(), 1);

@@ -12,8 +12,8 @@
 #include "protocol/reader.h"
 #include "protocol/writer.h"
 
-/// All messages by name, for code that does not know the type beforehand: tests, fuzz targets, tools. The broker
-/// itself uses the message types. Library barnabas_protocol_registry.
+/// All messages by name, for code that does not know the type beforehand: tests, fuzz targets, tools. The
+/// broker itself uses the message types. Library barnabas_protocol_registry.
 namespace barnabas::protocol {
 
 enum class MessageKind {
@@ -42,8 +42,8 @@ struct MessageInfo {
   int16_t min_version;
   int16_t max_version;
   int16_t first_flexible_version;
-  std::optional<ApiKey> api_key;        ///< of requests and responses
-  std::optional<int16_t> record_type;   ///< of persisted records
+  std::optional<ApiKey> api_key;       ///< of requests and responses
+  std::optional<int16_t> record_type;  ///< of persisted records
   Result<std::unique_ptr<AnyMessage>> (*decode)(Reader& reader, int16_t version);
 };
 

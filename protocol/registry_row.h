@@ -32,8 +32,8 @@ Result<std::unique_ptr<AnyMessage>> decode_any(Reader& reader, int16_t version) 
 
 template <class Message>
 MessageInfo registry_row(MessageKind kind) {
-  MessageInfo info{Message::message_name, kind, Message::min_version, Message::max_version,
-                   Message::first_flexible_version, std::nullopt, std::nullopt, &decode_any<Message>};
+  MessageInfo info{Message::message_name,           kind,         Message::min_version, Message::max_version,
+                   Message::first_flexible_version, std::nullopt, std::nullopt,         &decode_any<Message>};
   if constexpr (requires { Message::api_key; }) info.api_key = Message::api_key;
   if constexpr (requires { Message::record_type; }) info.record_type = Message::record_type;
   return info;

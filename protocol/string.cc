@@ -11,7 +11,8 @@ ViewOrOwner::ViewOrOwner(const ViewOrOwner& other)
     : ViewOrOwner(other.owner_ ? copy(other.data_, other.size_) : borrow(other.data_, other.size_)) {}
 
 ViewOrOwner::ViewOrOwner(ViewOrOwner&& other) noexcept
-    : data_(std::exchange(other.data_, "")), size_(std::exchange(other.size_, 0)),
+    : data_(std::exchange(other.data_, "")),
+      size_(std::exchange(other.size_, 0)),
       owner_(std::exchange(other.owner_, false)) {}
 
 ViewOrOwner& ViewOrOwner::operator=(const ViewOrOwner& other) {
@@ -45,6 +46,8 @@ ViewOrOwner ViewOrOwner::copy(const char* data, std::size_t size) {
   return result;
 }
 
-void ViewOrOwner::release() noexcept { delete[] data_; }
+void ViewOrOwner::release() noexcept {
+  delete[] data_;
+}
 
 }  // namespace barnabas::protocol::detail

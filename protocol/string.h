@@ -54,7 +54,9 @@ class String {
   String(const std::string& text) : String(std::string_view(text)) {}
   String(const char* text) : String(std::string_view(text)) {}
 
-  static String view_of(std::string_view text) { return String(detail::ViewOrOwner::borrow(text.data(), text.size())); }
+  static String view_of(std::string_view text) {
+    return String(detail::ViewOrOwner::borrow(text.data(), text.size()));
+  }
   String owned() const { return String(view()); }
   bool is_owner() const { return content_.is_owner(); }
 
@@ -84,7 +86,9 @@ class Bytes {
   Bytes() = default;
   Bytes(ByteView bytes) : content_(detail::ViewOrOwner::copy(as_text(bytes).data(), bytes.size())) {}
 
-  static Bytes view_of(ByteView bytes) { return Bytes(detail::ViewOrOwner::borrow(as_text(bytes).data(), bytes.size())); }
+  static Bytes view_of(ByteView bytes) {
+    return Bytes(detail::ViewOrOwner::borrow(as_text(bytes).data(), bytes.size()));
+  }
   /// A copy of the characters of `text`.
   static Bytes of_text(std::string_view text) { return Bytes(as_byte_view(text)); }
   Bytes owned() const { return Bytes(view()); }

@@ -24,7 +24,9 @@ void UnknownTags::append(uint32_t tag, Bytes content) {
 }
 
 void UnknownTags::put_in_order() {
-  constexpr auto not_ascending = [](const UnknownTag& left, const UnknownTag& right) { return left.tag >= right.tag; };
+  constexpr auto not_ascending = [](const UnknownTag& left, const UnknownTag& right) {
+    return left.tag >= right.tag;
+  };
   if (!tags_ || std::ranges::adjacent_find(*tags_, not_ascending) == tags_->end()) return;
   std::ranges::stable_sort(*tags_, {}, &UnknownTag::tag);
   std::vector<UnknownTag> last_of_each;
@@ -38,6 +40,8 @@ void UnknownTags::put_in_order() {
   *tags_ = std::move(last_of_each);
 }
 
-bool UnknownTags::operator==(const UnknownTags& other) const { return std::ranges::equal(all(), other.all()); }
+bool UnknownTags::operator==(const UnknownTags& other) const {
+  return std::ranges::equal(all(), other.all());
+}
 
 }  // namespace barnabas::protocol

@@ -27,12 +27,15 @@ class UnknownTags {
   ~UnknownTags() = default;
 
   /// In ascending order of tags, each tag once.
-  std::span<const UnknownTag> all() const { return tags_ ? std::span<const UnknownTag>(*tags_) : std::span<const UnknownTag>(); }
+  std::span<const UnknownTag> all() const {
+    return tags_ ? std::span<const UnknownTag>(*tags_) : std::span<const UnknownTag>();
+  }
   bool empty() const { return all().empty(); }
   std::size_t size() const { return all().size(); }
   /// Adds a tag, or replaces the content of one that is there.
   void set(uint32_t tag, Bytes content);
-  /// For decoders: adds at the end, whatever the order; put_in_order() must follow. Of equal tags the last one stays.
+  /// For decoders: adds at the end, whatever the order; put_in_order() must follow. Of equal tags the last
+  /// one stays.
   void append(uint32_t tag, Bytes content);
   void put_in_order();
 

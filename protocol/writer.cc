@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::size_t first_capacity = 256;
 
-std::size_t uvarint_size(uint32_t value) { return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7; }
+std::size_t uvarint_size(uint32_t value) {
+  return (static_cast<std::size_t>(std::bit_width(value | 1)) + 6) / 7;
+}
 
 std::size_t store_uvarint(std::byte* to, uint32_t value) {
   std::size_t size = 0;
@@ -53,7 +55,9 @@ void Writer::raw(ByteView bytes) {
   at_ += bytes.size();
 }
 
-void Writer::float64(double value) { int64(std::bit_cast<int64_t>(value)); }
+void Writer::float64(double value) {
+  int64(std::bit_cast<int64_t>(value));
+}
 
 void Writer::uvarint(uint32_t value) {
   if (capacity_ - at_ < 5) grow(5);
@@ -82,7 +86,8 @@ void Writer::string(std::string_view value, bool flexible, const char* field) {
   raw(as_byte_view(value));
 }
 
-void Writer::optional_string(const std::optional<String>& value, bool flexible, bool nullable, const char* field) {
+void Writer::optional_string(const std::optional<String>& value, bool flexible, bool nullable,
+                             const char* field) {
   if (value) return string(*value, flexible, field);
   if (!nullable) return refuse_null(field);
   if (flexible) {
@@ -97,7 +102,8 @@ void Writer::bytes(ByteView value, bool flexible) {
   raw(value);
 }
 
-void Writer::optional_bytes(const std::optional<Bytes>& value, bool flexible, bool nullable, const char* field) {
+void Writer::optional_bytes(const std::optional<Bytes>& value, bool flexible, bool nullable,
+                            const char* field) {
   if (value) return bytes(*value, flexible);
   null_array(flexible, nullable, field);
 }
@@ -156,7 +162,8 @@ std::size_t Writer::unknown_tags(const UnknownTags& tags, std::size_t from, uint
     raw(all[from].content);
   }
   if (from < all.size() && all[from].tag == next_known_tag)
-    fail(ErrorKind::invalid, "unknown tag " + std::to_string(next_known_tag) + " is one that the schema knows");
+    fail(ErrorKind::invalid,
+         "unknown tag " + std::to_string(next_known_tag) + " is one that the schema knows");
   return from;
 }
 
@@ -166,8 +173,8 @@ void Writer::patch_int32(std::size_t position, int32_t value) {
 }
 
 void Writer::refuse_field(const char* field, int16_t version) {
-  fail(ErrorKind::unsupported, std::string(field) + ": not the default, but version " + std::to_string(version) +
-                                   " cannot carry it");
+  fail(ErrorKind::unsupported,
+       std::string(field) + ": not the default, but version " + std::to_string(version) + " cannot carry it");
 }
 
 void Writer::refuse_null(const char* field) {

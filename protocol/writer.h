@@ -43,8 +43,9 @@ class WrittenBytes {
   std::vector<Insertion> insertions_;
 };
 
-/// Writes the primitive types of the protocol into a growing buffer. The first failure is kept (a field that the
-/// version cannot carry, a null where none may be, a string that is too long); what was written is then worthless.
+/// Writes the primitive types of the protocol into a growing buffer. The first failure is kept (a field that
+/// the version cannot carry, a null where none may be, a string that is too long); what was written is then
+/// worthless.
 class Writer {
  public:
   Writer() = default;
@@ -88,7 +89,8 @@ class Writer {
   /// Starts a tagged field; end_tag with the same mark puts its size in front of its content.
   std::size_t begin_tag(uint32_t tag);
   void end_tag(std::size_t mark);
-  /// Writes the unknown tags below `next_known_tag`, starting at index `from`; returns the index to go on with.
+  /// Writes the unknown tags below `next_known_tag`, starting at index `from`; returns the index to go on
+  /// with.
   std::size_t unknown_tags(const UnknownTags& tags, std::size_t from, uint32_t next_known_tag);
   /// The tag section of a struct without known tags.
   void unknown_tags(const UnknownTags& tags) {
@@ -107,7 +109,8 @@ class Writer {
  private:
   template <std::integral T>
   void integer(T value) {
-    if (capacity_ - at_ < sizeof(T)) [[unlikely]] grow(sizeof(T));
+    if (capacity_ - at_ < sizeof(T)) [[unlikely]]
+      grow(sizeof(T));
     store_big_endian(buffer_.get() + at_, value);
     at_ += sizeof(T);
   }
@@ -136,14 +139,15 @@ void write_scalars(Writer& writer, const std::optional<std::vector<T>>& values, 
 }
 
 template <class T>
-void write_structs(Writer& writer, const std::vector<T>& values, int16_t version, bool flexible, const char* field) {
+void write_structs(Writer& writer, const std::vector<T>& values, int16_t version, bool flexible,
+                   const char* field) {
   writer.array_count(values.size(), flexible, field);
   for (const T& each : values) each.write(writer, version);
 }
 
 template <class T>
-void write_structs(Writer& writer, const std::optional<std::vector<T>>& values, int16_t version, bool flexible,
-                   bool nullable, const char* field) {
+void write_structs(Writer& writer, const std::optional<std::vector<T>>& values, int16_t version,
+                   bool flexible, bool nullable, const char* field) {
   if (values) {
     write_structs(writer, *values, version, flexible, field);
   } else {
@@ -155,7 +159,8 @@ void write_structs(Writer& writer, const std::optional<std::vector<T>>& values, 
 template <class Message>
 void encode_message(const Message& message, Writer& writer, int16_t version) {
   if (version < Message::min_version || version > Message::max_version) {
-    writer.fail(ErrorKind::unsupported, std::string(Message::message_name) + ": no version " + std::to_string(version));
+    writer.fail(ErrorKind::unsupported,
+                std::string(Message::message_name) + ": no version " + std::to_string(version));
   } else {
     message.write(writer, version);
   }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Fails when a room includes a room that tools/layers.txt does not permit, or when a room is not listed there.
+"""Fails when a room includes one that tools/layers.txt does not permit, or when a room is not listed there.
 
-    check_layers.py [ROOT]
+check_layers.py [ROOT]
 """
+
 import pathlib
 import re
 import sys
@@ -24,7 +25,7 @@ def read_layers(text):
             continue
         room, colon, permitted = line.partition(":")
         if not colon or room in layers:
-            raise ValueError("layers.txt:%d: expected one line \"room: permitted rooms\" per room" % number)
+            raise ValueError('layers.txt:%d: expected one line "room: permitted rooms" per room' % number)
         layers[room] = {room, *permitted.split()}
     for room, permitted in layers.items():
         for other in permitted - layers.keys():
@@ -38,8 +39,11 @@ def cycles(layers):
     for _ in layers:
         for room in reached:
             reached[room] = reached[room].union(*(reached[other] for other in reached[room]))
-    return ["layers.txt: %s may include itself by way of another room" % room
-            for room in layers if room in reached[room]]
+    return [
+        "layers.txt: %s may include itself by way of another room" % room
+        for room in layers
+        if room in reached[room]
+    ]
 
 
 def sources(root):
@@ -57,7 +61,7 @@ def complaint_about(include, room, root, layers):
         own = other not in layers and any((root / room).rglob(include))
         return None if own else "%s includes only files of its own" % room
     if other not in layers:
-        return "includes are written by room, as \"%s/...\"" % room
+        return 'includes are written by room, as "%s/..."' % room
     return None if other in layers[room] else "%s must not include %s" % (room, other)
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests of check_layers.py over small trees."""
+
 import pathlib
 import tempfile
 import unittest
@@ -19,16 +20,24 @@ class CheckLayers(unittest.TestCase):
             return check_layers.check(root, check_layers.read_layers(layers))
 
     def test_permitted_includes_pass(self):
-        self.assertEqual(self.complaints({
-            "base/a.h": "#include <vector>\n",
-            "storage/log.cc": '#include "storage/log.h"\n#include "base/a.h"\n',
-            "storage/read.cc": '#include "protocol/messages/fetch_request.h"\n',
-            "build/x/base/a.cc": '#include "storage/log.h"\n',
-            "docs/example.cc": '#include "storage/log.h"\n'}), [])
+        self.assertEqual(
+            self.complaints(
+                {
+                    "base/a.h": "#include <vector>\n",
+                    "storage/log.cc": '#include "storage/log.h"\n#include "base/a.h"\n',
+                    "storage/read.cc": '#include "protocol/messages/fetch_request.h"\n',
+                    "build/x/base/a.cc": '#include "storage/log.h"\n',
+                    "docs/example.cc": '#include "storage/log.h"\n',
+                }
+            ),
+            [],
+        )
 
     def test_an_upward_include_is_named_with_its_line(self):
-        self.assertEqual(self.complaints({"protocol/reader.cc": '\n#include "storage/log.h"\n'}),
-                         ['protocol/reader.cc:2: protocol must not include storage: #include "storage/log.h"'])
+        self.assertEqual(
+            self.complaints({"protocol/reader.cc": '\n#include "storage/log.h"\n'}),
+            ['protocol/reader.cc:2: protocol must not include storage: #include "storage/log.h"'],
+        )
 
     def test_a_generated_header_counts_as_protocol(self):
         found = self.complaints({"base/a.h": '  #  include "protocol/messages/fetch_request.h"\n'})
@@ -40,16 +49,23 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(found, ["util/helpers.h: the room util is not listed in tools/layers.txt"])
 
     def test_an_include_without_its_room_fails(self):
-        found = self.complaints({"storage/log.cc": '#include "log.h"\n', "base/a.cc": '#include "util/x.h"\n'})
+        found = self.complaints(
+            {"storage/log.cc": '#include "log.h"\n', "base/a.cc": '#include "util/x.h"\n'}
+        )
         self.assertEqual(len(found), 2)
 
     def test_clients_outside_include_only_files_of_their_own(self):
-        found = self.complaints({
-            "compat-tests/x/client.h": "\n",
-            "base/a.h": "\n",
-            "compat-tests/y/test.cc": '#include "client.h"\n#include "base/a.h"\n'})
-        self.assertEqual(found, ['compat-tests/y/test.cc:2: compat-tests includes only files of its own: '
-                                 '#include "base/a.h"'])
+        found = self.complaints(
+            {
+                "compat-tests/x/client.h": "\n",
+                "base/a.h": "\n",
+                "compat-tests/y/test.cc": '#include "client.h"\n#include "base/a.h"\n',
+            }
+        )
+        self.assertEqual(
+            found,
+            ["compat-tests/y/test.cc:2: compat-tests includes only files of its own: " '#include "base/a.h"'],
+        )
 
     def test_a_cycle_of_permissions_fails(self):
         self.assertEqual(len(self.complaints({}, "a: b\nb: c\nc: a\nd: a\n")), 3)

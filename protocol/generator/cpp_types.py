@@ -1,4 +1,5 @@
 """How a field looks in C++: its type, its default, and the test for "not the default"."""
+
 from schema import INTEGERS, SCALARS, ZERO
 
 
@@ -32,7 +33,7 @@ def initializer(field):
     if plain and field.scalar == "string" and isinstance(field.default, str) and field.default:
         return ' = "%s"' % field.default
     if field.is_nullable() and field.scalar != "records" and field.default is ZERO:
-        return " = %s()" % member_type(field)[len("std::optional<"):-1]
+        return " = %s()" % member_type(field)[len("std::optional<") : -1]
     return "{}"
 
 

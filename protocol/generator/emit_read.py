@@ -1,4 +1,5 @@
 """Emits the read functions."""
+
 from schema import INTEGERS
 from sizes import element_bytes_expression
 
@@ -14,7 +15,12 @@ def read_statements(field, message, scope, in_tag):
     name, quoted, flexible = field.member, '"%s"' % field.json_name, flexible_text(field)
     nullable = field.nullable.condition(field.versions & scope)
     if field.is_array:
-        rules = "{%s, %s, %s, %s}" % (flexible, nullable, element_bytes_expression(field, message, scope), quoted)
+        rules = "{%s, %s, %s, %s}" % (
+            flexible,
+            nullable,
+            element_bytes_expression(field, message, scope),
+            quoted,
+        )
         if field.struct:
             return ["read_structs(reader, %s, wire_version, %s);" % (name, rules)]
         return ["read_scalars(reader, %s, %s);" % (name, rules)]
@@ -23,8 +29,13 @@ def read_statements(field, message, scope, in_tag):
             return ["%s.read(reader, wire_version);" % name]
         # Null is one byte below 0, but inside a tagged field it is an unsigned varint of 0.
         is_null = "static_cast<int32_t>(reader.uvarint()) <= 0" if in_tag else "reader.int8() < 0"
-        return ["if (%s) {" % is_null, "  %s.reset();" % name, "} else {",
-                "  %s.emplace().read(reader, wire_version);" % name, "}"]
+        return [
+            "if (%s) {" % is_null,
+            "  %s.reset();" % name,
+            "} else {",
+            "  %s.emplace().read(reader, wire_version);" % name,
+            "}",
+        ]
     if field.scalar in PLAIN:
         return ["%s = reader.%s();" % (name, PLAIN[field.scalar])]
     if field.scalar == "records":
@@ -38,18 +49,18 @@ def indented(lines, by):
     return [" " * by + line for line in lines]
 
 
-def guarded(condition, lines):
+def guarded(condition, lines, otherwise=()):
+    """`lines` under a test; the lines of `otherwise` where the test fails."""
     if condition == "true":
-        return lines
-    return ["if (%s) {" % condition] + indented(lines, 2) + ["}"]
+        return list(lines)
+    middle = ["} else {"] + indented(otherwise, 2) if otherwise else []
+    return ["if (%s) {" % condition] + indented(lines, 2) + middle + ["}"]
 
 
 def tag_case(field, message, scope):
     lines = read_statements(field, message, scope, True)
-    condition = field.tagged.condition(scope)
-    if condition != "true":
-        lines = guarded(condition, lines) + ["else {", '  reader.fail("%s", wire_version, "a version with this tag");'
-                                             % field.json_name, "}"]
+    refusal = ['reader.fail("%s", wire_version, "a version with this tag");' % field.json_name]
+    lines = guarded(field.tagged.condition(scope), lines, refusal)
     return ["case %d:" % field.tag] + indented(lines + ["reader.end_tag(wire_tag);", "break;"], 2)
 
 
@@ -60,12 +71,20 @@ def tag_section(struct, message):
     tagged = struct.tagged_fields()
     if not tagged:
         return guarded(flexible, ["reader.unknown_tags(unknown_tags);"])
-    cases = [line for f in tagged for line in tag_case(f, message, struct.scope)]
-    lines = ["for (uint32_t wire_tags_left = reader.tag_count(); wire_tags_left > 0 && reader.ok(); --wire_tags_left) {",
-             "  const Reader::Tag wire_tag = reader.tag();", "  switch (wire_tag.tag) {"]
+    cases = [line for f in tagged for line in tag_case(f, message, struct.scope & message.flexible)]
+    lines = [
+        "for (uint32_t wire_tags = reader.tag_count(); wire_tags > 0 && reader.ok(); --wire_tags) {",
+        "  const Reader::Tag wire_tag = reader.tag();",
+        "  switch (wire_tag.tag) {",
+    ]
     lines += indented(cases, 4)
-    lines += ["    default:", "      reader.unknown_tag(unknown_tags, wire_tag);", "  }", "}",
-              "unknown_tags.put_in_order();"]
+    lines += [
+        "    default:",
+        "      reader.unknown_tag(unknown_tags, wire_tag);",
+        "  }",
+        "}",
+        "unknown_tags.put_in_order();",
+    ]
     return guarded(flexible, lines)
 
 
@@ -86,7 +105,9 @@ def read_function(struct, message, qualified):
     for condition, statements in groups:
         body += guarded(condition, statements)
     body += tag_section(struct, message)
-    lines = ["void %s::read([[maybe_unused]] Reader& reader, [[maybe_unused]] int16_t wire_version) {" % qualified]
+    lines = [
+        "void %s::read([[maybe_unused]] Reader& reader, [[maybe_unused]] int16_t wire_version) {" % qualified
+    ]
     if any("flexible" in line for line in body):
         lines.append("  const bool flexible = %s;" % message.flexible.condition(struct.scope))
     return lines + indented(body, 2) + ["}", ""]

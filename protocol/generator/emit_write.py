@@ -1,4 +1,5 @@
 """Emits the write and print functions."""
+
 from cpp_types import differs_from_default
 from emit_read import PLAIN, flexible_text, guarded, indented
 
@@ -10,13 +11,17 @@ def write_statements(field, scope, in_tag):
     if field.is_array:
         null_part = "%s, " % nullable if field.is_nullable() else ""
         if field.struct:
-            return ["write_structs(writer, %s, wire_version, %s, %s%s);" % (name, flexible, null_part, quoted)]
+            return [
+                "write_structs(writer, %s, wire_version, %s, %s%s);" % (name, flexible, null_part, quoted)
+            ]
         return ["write_scalars(writer, %s, %s, %s%s);" % (name, flexible, null_part, quoted)]
     if field.struct:
         if not field.nullable:
             return ["%s.write(writer, wire_version);" % name]
-        return ["writer.int8(%s ? 1 : %d);" % (name, 0 if in_tag else -1),
-                "if (%s) %s->write(writer, wire_version);" % (name, name)]
+        return [
+            "writer.int8(%s ? 1 : %d);" % (name, 0 if in_tag else -1),
+            "if (%s) %s->write(writer, wire_version);" % (name, name),
+        ]
     if field.scalar in PLAIN:
         return ["writer.%s(%s);" % (PLAIN[field.scalar], name)]
     if field.scalar == "records":
@@ -29,7 +34,9 @@ def write_statements(field, scope, in_tag):
 
 
 def refusal(field):
-    return ['if (%s) writer.refuse_field("%s", wire_version);' % (differs_from_default(field), field.json_name)]
+    return [
+        'if (%s) writer.refuse_field("%s", wire_version);' % (differs_from_default(field), field.json_name)
+    ]
 
 
 def field_lines(field, scope):
@@ -44,7 +51,7 @@ def field_lines(field, scope):
         return refusal(field)
     if not lines:
         return guarded("!(%s)" % condition, refusal(field))
-    return guarded(condition, lines) + ["else {"] + indented(refusal(field), 2) + ["}"]
+    return guarded(condition, lines, refusal(field))
 
 
 def tag_section(struct, message):
@@ -54,33 +61,37 @@ def tag_section(struct, message):
         return refuse if message.flexible & message.versions else []
     tagged = struct.tagged_fields()
     if tagged:
+        scope = struct.scope & message.flexible
         lines = []
         for f in tagged:
-            present = f.tagged.condition(struct.scope)
+            present = f.tagged.condition(scope)
             test = differs_from_default(f)
             if present != "true":
                 test = "%s && (%s)" % (present, test) if "||" in test else "%s && %s" % (present, test)
             lines.append("const bool has_tag_%d = %s;" % (f.tag, test))
         total = "".join(" + (has_tag_%d ? 1 : 0)" % f.tag for f in tagged)
-        lines += ["writer.uvarint(static_cast<uint32_t>(unknown_tags.size())%s);" % total,
-                  "std::size_t wire_tag = 0;"]
+        lines += [
+            "writer.uvarint(static_cast<uint32_t>(unknown_tags.size())%s);" % total,
+            "std::size_t wire_tag = 0;",
+        ]
         for f in tagged:
             lines.append("wire_tag = writer.unknown_tags(unknown_tags, wire_tag, %d);" % f.tag)
             inner = ["const std::size_t mark = writer.begin_tag(%d);" % f.tag]
-            inner += write_statements(f, struct.scope, True) + ["writer.end_tag(mark);"]
+            inner += write_statements(f, scope, True) + ["writer.end_tag(mark);"]
             lines += guarded("has_tag_%d" % f.tag, inner)
         lines.append("writer.unknown_tags(unknown_tags, wire_tag, UINT32_MAX);")
     else:
         lines = ["writer.unknown_tags(unknown_tags);"]
-    if flexible == "true":
-        return lines
-    return guarded(flexible, lines) + ["else {"] + indented(refuse, 2) + ["}"]
+    return guarded(flexible, lines, refuse)
 
 
 def write_function(struct, message, qualified):
     body = [line for f in struct.fields for line in field_lines(f, struct.scope)]
     body += tag_section(struct, message)
-    lines = ["void %s::write([[maybe_unused]] Writer& writer, [[maybe_unused]] int16_t wire_version) const {" % qualified]
+    lines = [
+        "void %s::write([[maybe_unused]] Writer& writer, [[maybe_unused]] int16_t wire_version) const {"
+        % qualified
+    ]
     if any("flexible" in line for line in body):
         lines.append("  const bool flexible = %s;" % message.flexible.condition(struct.scope))
     return lines + indented(body, 2) + ["}", ""]
@@ -99,5 +110,11 @@ def print_function(struct, message, qualified):
         body += guarded(condition, ['printer.key("%s");' % f.json_name, call % f.member])
     if message.flexible & message.versions:
         body.append("printer.unknown_tags(unknown_tags);")
-    return (["void %s::print(JsonPrinter& printer, [[maybe_unused]] int16_t wire_version) const {" % qualified,
-             "  printer.begin_object();"] + indented(body, 2) + ["  printer.end_object();", "}", ""])
+    return (
+        [
+            "void %s::print(JsonPrinter& printer, [[maybe_unused]] int16_t wire_version) const {" % qualified,
+            "  printer.begin_object();",
+        ]
+        + indented(body, 2)
+        + ["  printer.end_object();", "}", ""]
+    )

@@ -1,8 +1,9 @@
 """Generates the messages from the schemas.
 
-    main.py --list                          the files that are generated, one per line
-    main.py --protocol DIR --output DIR     generates them; files that would not change are left alone
+main.py --list                          the files that are generated, one per line
+main.py --protocol DIR --output DIR     generates them; files that would not change are left alone
 """
+
 import argparse
 import json
 import pathlib
@@ -30,10 +31,13 @@ def generate(protocol):
     apis = read_json(protocol / "apis.json")["apis"]
     errors = read_json(protocol / "errors.json")["errors"]
     names = emit_api.api_names(apis)
-    files = {"protocol/api_key.h": emit_api.api_key_header(apis), "protocol/api_table.cc": emit_api.api_table(apis),
-             "protocol/error_code_numbers.h": emit_errors.error_code_header(errors),
-             "protocol/error_table.cc": emit_errors.error_table(errors),
-             "protocol/metadata_record_types.h": emit_metadata.metadata_record_types(messages)}
+    files = {
+        "protocol/api_key.h": emit_api.api_key_header(apis),
+        "protocol/api_table.cc": emit_api.api_table(apis),
+        "protocol/error_code_numbers.h": emit_errors.error_code_header(errors),
+        "protocol/error_table.cc": emit_errors.error_table(errors),
+        "protocol/metadata_record_types.h": emit_metadata.metadata_record_types(messages),
+    }
     files |= emit_registry.registry_files(messages)
     for message in messages:
         files["protocol/messages/%s.h" % message.file_name] = emit_header.header(message, names)

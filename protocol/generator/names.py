@@ -1,16 +1,18 @@
 """Names: from the schemas' camelCase to ours."""
+
 import re
 
 CPP_KEYWORDS = frozenset("""
-alignas alignof and asm auto bool break case catch char class compl concept const continue decltype default delete do
-double else enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept
-not nullptr operator or private protected public register requires return short signed sizeof static struct switch
-template this throw true try typedef typeid typename union unsigned using virtual void volatile while xor
+alignas alignof and asm auto bool break case catch char class compl concept const continue decltype
+default delete do double else enum explicit export extern false float for friend goto if inline int
+long mutable namespace new noexcept not nullptr operator or private protected public register
+requires return short signed sizeof static struct switch template this throw true try typedef typeid
+typename union unsigned using virtual void volatile while xor
 """.split())
 
 
 def snake_case(name):
-    """FetchRequest -> fetch_request, lastKnownElr -> last_known_elr, KRaftVersionRecord -> kraft_version_record."""
+    """FetchRequest -> fetch_request, lastKnownElr -> last_known_elr, KRaftVersion -> kraft_version."""
     name = name.replace("KRaft", "Kraft")
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     name = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", name)

@@ -1,4 +1,5 @@
 """Reads schemas/*.json into messages, structs and fields."""
+
 import json
 import pathlib
 from dataclasses import dataclass, field as data_field
@@ -6,29 +7,61 @@ from dataclasses import dataclass, field as data_field
 from names import member_name, snake_case
 from versions import NONE, Range
 
-INTEGERS = {"int8": "int8_t", "int16": "int16_t", "uint16": "uint16_t", "int32": "int32_t", "uint32": "uint32_t",
-            "int64": "int64_t"}
-SCALARS = {**INTEGERS, "bool": "bool", "float64": "double", "uuid": "Uuid", "string": "String", "bytes": "Bytes",
-           "records": "Records"}
+INTEGERS = {
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "uint16": "uint16_t",
+    "int32": "int32_t",
+    "uint32": "uint32_t",
+    "int64": "int64_t",
+}
+SCALARS = {
+    **INTEGERS,
+    "bool": "bool",
+    "float64": "double",
+    "uuid": "Uuid",
+    "string": "String",
+    "bytes": "Bytes",
+    "records": "Records",
+}
 # Names that the generated functions use themselves.
-RESERVED_MEMBERS = {"reader", "writer", "printer", "wire_version", "flexible", "wire_tag", "wire_tags_left", "read",
-                    "write", "print", "unknown_tags"}
-RESERVED_IN_ROOT = {"encode", "decode", "message_name", "min_version", "max_version", "first_flexible_version",
-                    "api_key", "record_type"}
+RESERVED_MEMBERS = {
+    "reader",
+    "writer",
+    "printer",
+    "wire_version",
+    "flexible",
+    "wire_tag",
+    "wire_tags",
+    "read",
+    "write",
+    "print",
+    "unknown_tags",
+}
+RESERVED_IN_ROOT = {
+    "encode",
+    "decode",
+    "message_name",
+    "min_version",
+    "max_version",
+    "first_flexible_version",
+    "api_key",
+    "record_type",
+}
 
 
 @dataclass
 class Field:
     json_name: str
     member: str
-    scalar: str          # the scalar type, or None for a struct
-    struct: object       # the Struct, or None for a scalar
+    scalar: str  # the scalar type, or None for a struct
+    struct: object  # the Struct, or None for a scalar
     is_array: bool
     versions: Range
     nullable: Range
     tagged: Range
     tag: int
-    default: object      # None for null; absent in the schema: the type's own zero, as `ZERO`
+    default: object  # None for null; absent in the schema: the type's own zero, as `ZERO`
     ignorable: bool
     flexible_override: object  # a Range when the field does not follow its message
 
@@ -60,7 +93,7 @@ class Message:
     log: str
     record_type: int
     root: Struct
-    structs: list        # nested ones, inner ones first
+    structs: list  # nested ones, inner ones first
 
     def weight(self):
         return sum(len(s.fields) + 2 for s in self.structs) + len(self.root.fields) + 6
@@ -79,8 +112,18 @@ class MessageLoader:
         root = Struct(source["name"], scope=self.versions)
         root.fields = [self.field(f, root.scope) for f in source["fields"]]
         flexible = Range.parse(source["flexibleVersions"])
-        return Message(source["name"], snake_case(source["name"]), source["kind"], self.versions, flexible,
-                       source.get("apiKey"), source.get("log"), source.get("recordType"), root, self.order)
+        return Message(
+            source["name"],
+            snake_case(source["name"]),
+            source["kind"],
+            self.versions,
+            flexible,
+            source.get("apiKey"),
+            source.get("log"),
+            source.get("recordType"),
+            root,
+            self.order,
+        )
 
     def struct(self, name, fields, scope):
         """The struct of that name; what uses it widens its scope."""
@@ -109,8 +152,20 @@ class MessageLoader:
         nullable = Range.parse(source.get("nullableVersions")) & versions
         tagged = Range.parse(source.get("taggedVersions")) & versions
         override = Range.parse(source["flexibleVersions"]) if "flexibleVersions" in source else None
-        return Field(source["name"], member, None if struct else kind, struct, is_array, versions, nullable, tagged,
-                     source.get("tag"), source.get("default", ZERO), source.get("ignorable", False), override)
+        return Field(
+            source["name"],
+            member,
+            None if struct else kind,
+            struct,
+            is_array,
+            versions,
+            nullable,
+            tagged,
+            source.get("tag"),
+            source.get("default", ZERO),
+            source.get("ignorable", False),
+            override,
+        )
 
 
 def load_all(directory):
@@ -127,8 +182,19 @@ def load_all(directory):
 
 def check(message):
     """Properties that the emitters rely on."""
-    taken = {"Reader", "Writer", "Uuid", "String", "Bytes", "Records", "UnknownTags", "JsonPrinter", "Result", "Error",
-             message.name}
+    taken = {
+        "Reader",
+        "Writer",
+        "Uuid",
+        "String",
+        "Bytes",
+        "Records",
+        "UnknownTags",
+        "JsonPrinter",
+        "Result",
+        "Error",
+        message.name,
+    }
     for struct in message.structs:
         if struct.name in taken:
             raise ValueError("%s: two things are named %s" % (message.name, struct.name))

@@ -1,5 +1,16 @@
 """The least bytes that a value takes on the wire, by version: what bounds the count of an array."""
-FIXED = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
+
+FIXED = {
+    "bool": 1,
+    "int8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "int64": 8,
+    "float64": 8,
+    "uuid": 16,
+}
 
 
 def scalar_bytes(kind, flexible):
@@ -20,8 +31,11 @@ def field_bytes(field, message, version):
 
 
 def struct_bytes(struct, message, version):
-    total = sum(field_bytes(f, message, version) for f in struct.fields
-                if version in f.versions and version not in f.tagged)
+    total = sum(
+        field_bytes(f, message, version)
+        for f in struct.fields
+        if version in f.versions and version not in f.tagged
+    )
     return total + (1 if version in message.flexible else 0)
 
 

@@ -1,4 +1,5 @@
 """Version ranges of the schemas, and the C++ conditions that test them."""
+
 from dataclasses import dataclass
 
 NEWEST = 32767
@@ -7,6 +8,7 @@ NEWEST = 32767
 @dataclass(frozen=True)
 class Range:
     """Versions `low` to `high`, both included. Empty when low > high."""
+
     low: int
     high: int
 
@@ -38,7 +40,7 @@ class Range:
         return range(self.low, self.high + 1)
 
     def condition(self, scope):
-        """C++ for "wire_version lies in this range", knowing that it lies in `scope`: "true", "false" or a test."""
+        """C++ for "wire_version lies in this range" when it lies in `scope`: "true", "false" or a test."""
         inside = self & scope
         if not inside:
             return "false"
