@@ -86,9 +86,11 @@ ControlRecord snapshot_footer_record() {
   return control_record(ControlType::snapshot_footer, protocol::SnapshotFooterRecord{});
 }
 
-Result<NodeId> decode_leader_change(ByteView value) {
+Result<LeaderChange> decode_leader_change(ByteView value) {
   BARNABAS_ASSIGN(const auto message, decode<protocol::LeaderChangeMessage>(value));
-  return NodeId(message.leader_id);
+  LeaderChange change{NodeId(message.leader_id), {}};
+  for (const auto& voter : message.voters) change.voters.emplace_back(voter.voter_id);
+  return change;
 }
 
 Result<int16_t> decode_kraft_version(ByteView value) {

@@ -36,7 +36,11 @@ ControlRecord voters_record(const std::vector<VoterImage>& voters);
 ControlRecord snapshot_header_record(TimestampMs last_contained);
 ControlRecord snapshot_footer_record();
 
-Result<NodeId> decode_leader_change(ByteView value);
+struct LeaderChange {
+  NodeId leader;
+  std::vector<NodeId> voters;
+};
+Result<LeaderChange> decode_leader_change(ByteView value);
 Result<int16_t> decode_kraft_version(ByteView value);
 Result<std::vector<VoterImage>> decode_voters(ByteView value);
 

@@ -56,10 +56,11 @@ Result<void> Replayer::replay_control(ByteView key, ByteView value) {
   if (!type) return fail(ErrorKind::unsupported, "control record of unknown type");
   switch (*type) {
     case ControlType::leader_change: {
-      BARNABAS_ASSIGN(const NodeId leader, decode_leader_change(value));
-      delta_.set_controller(leader);
+      BARNABAS_ASSIGN(auto change, decode_leader_change(value));
+      delta_.set_controller(change.leader);
+      leader_change_voters_ = std::move(change.voters);
       // The transaction of a leader that died stays open until the new one writes its AbortTransactionRecord.
-      if (in_transaction()) before_transaction_->set_controller(leader);
+      if (in_transaction()) before_transaction_->set_controller(change.leader);
       return {};
     }
     case ControlType::kraft_version: {

@@ -24,6 +24,8 @@ class Replayer {
   /// call.
   Result<std::optional<NextImage>> take();
 
+  /// Voters that the last LeaderChange named; empty before the first.
+  const std::vector<NodeId>& leader_change_voters() const { return leader_change_voters_; }
   bool in_transaction() const { return before_transaction_.has_value(); }
   /// The last image given by take(), or the start.
   const MetadataImagePtr& image() const { return image_; }
@@ -36,6 +38,7 @@ class Replayer {
   MetadataDelta delta_;
   std::optional<MetadataDelta> before_transaction_;
   MetadataPosition position_;
+  std::vector<NodeId> leader_change_voters_;
 };
 
 }  // namespace barnabas::metadata

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "cluster/controller_gateway.h"
+#include "protocol/error_code.h"
+
+/// Responses that refuse a whole request, each item with the same code: for a controller that cannot be asked.
+namespace barnabas::cluster {
+
+protocol::CreateTopicsResponse error_response(const protocol::CreateTopicsRequest& request, protocol::ErrorCode code);
+protocol::DeleteTopicsResponse error_response(const protocol::DeleteTopicsRequest& request, protocol::ErrorCode code);
+protocol::CreatePartitionsResponse error_response(const protocol::CreatePartitionsRequest& request,
+                                                  protocol::ErrorCode code);
+protocol::AllocateProducerIdsResponse error_response(const protocol::AllocateProducerIdsRequest& request,
+                                                     protocol::ErrorCode code);
+protocol::BrokerRegistrationResponse error_response(const protocol::BrokerRegistrationRequest& request,
+                                                    protocol::ErrorCode code);
+protocol::BrokerHeartbeatResponse error_response(const protocol::BrokerHeartbeatRequest& request,
+                                                 protocol::ErrorCode code);
+protocol::AssignReplicasToDirsResponse error_response(const protocol::AssignReplicasToDirsRequest& request,
+                                                      protocol::ErrorCode code);
+
+}  // namespace barnabas::cluster

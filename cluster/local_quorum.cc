@@ -1,0 +1,186 @@
+#include "cluster/local_quorum.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "cluster/quorum_state.h"
+#include "metadata/delta.h"
+#include "metadata/record_versions.h"
+#include "protocol/messages/abort_transaction_record.h"
+#include "protocol/messages/begin_transaction_record.h"
+#include "protocol/messages/config_record.h"
+#include "protocol/messages/end_transaction_record.h"
+#include "protocol/messages/feature_level_record.h"
+#include "protocol/messages/register_controller_record.h"
+
+namespace barnabas::cluster {
+namespace {
+
+/// What a new cluster is formatted with: dynamic quorum (KIP-853).
+constexpr int16_t new_kraft_version = 1;
+
+std::string numbers(const std::vector<NodeId>& nodes) {
+  std::string text;
+  for (const NodeId node : nodes) text += (text.empty() ? "" : ", ") + std::to_string(node.value());
+  return text;
+}
+
+}  // namespace
+
+std::vector<FeatureLevel> default_feature_levels() {
+  return {{"metadata.version", metadata::metadata_version_max},
+          {"eligible.leader.replicas.version", 1},
+          {"group.version", 1},
+          {"share.version", 2},
+          {"streams.version", 1},
+          {"transaction.version", 2}};
+}
+
+std::map<std::string, metadata::FeatureRange, std::less<>> supported_features() {
+  return {{"metadata.version", {metadata::metadata_version_min, metadata::metadata_version_max}},
+          {"eligible.leader.replicas.version", {0, 1}},
+          {"group.version", {0, 1}},
+          {"kraft.version", {0, 1}},
+          {"share.version", {0, 2}},
+          {"streams.version", {0, 1}},
+          {"transaction.version", {0, 2}}};
+}
+
+Result<std::unique_ptr<LocalQuorum>> LocalQuorum::open(io::Disk& disk, storage::FilePool& files,
+                                                       LocalQuorumOptions options, TimestampMs now) {
+  metadata::MetadataImage start;
+  start.cluster_id = options.cluster_id;
+  BARNABAS_ASSIGN(auto log, MetadataLog::open(disk, files, options.log_directory, start, now));
+  std::unique_ptr<LocalQuorum> quorum(new LocalQuorum(std::move(options), std::move(log)));
+  // What is loaded so far is needed as an image for the checks.
+  if (!quorum->log_->replayer().in_transaction()) BARNABAS_TRY(quorum->log_->replayer().take());
+  BARNABAS_TRY(quorum->check_voters());
+  BARNABAS_TRY(quorum->become_leader(disk, now));
+  return quorum;
+}
+
+Result<void> LocalQuorum::check_voters() {
+  const auto refuse = [&](const std::string& found) {
+    return fail(ErrorKind::invalid,
+                log_->directory() + ": " + found + "; a broker on its own can only go on with the metadata log of a quorum " +
+                    "whose single voter it is: node " + std::to_string(options_.node_id.value()) + " in directory " +
+                    options_.directory_id.to_string() +
+                    ". To run it as a member of that quorum, set process.roles=broker and the quorum's addresses; to start "
+                    "anew, use an empty directory");
+  };
+  const auto& voters = image()->voters;
+  if (voters.size() > 1) {
+    std::vector<NodeId> ids;
+    for (const auto& voter : voters) ids.push_back(voter.id);
+    return refuse("the metadata quorum has the voters " + numbers(ids));
+  }
+  if (voters.size() == 1) {
+    const auto& voter = voters.front();
+    if (voter.id != options_.node_id)
+      return refuse("the voter of the metadata quorum is node " + std::to_string(voter.id.value()));
+    if (!voter.directory_id.is_zero() && voter.directory_id != options_.directory_id)
+      return refuse("the voter of the metadata quorum has the directory " + voter.directory_id.to_string());
+    return {};
+  }
+  const auto& named = log_->replayer().leader_change_voters();
+  if (named.size() > 1) return refuse("the metadata quorum has the voters " + numbers(named));
+  if (named.size() == 1 && named.front() != options_.node_id)
+    return refuse("the voter of the metadata quorum is node " + std::to_string(named.front().value()));
+  return {};
+}
+
+Result<void> LocalQuorum::become_leader(io::Disk& disk, TimestampMs now) {
+  LeaderEpoch last = std::max(log_->last_epoch(), LeaderEpoch{0});
+  // A damaged quorum-state is no loss: the log names the epoch of every batch, and nobody else can have voted.
+  if (auto state = read_quorum_state(disk, log_->directory()); state && *state) {
+    last = std::max(last, (*state)->epoch);
+  } else if (!state && state.error().kind == ErrorKind::io) {
+    return std::unexpected(std::move(state).error());
+  }
+  epoch_ = last + 1;
+  const bool is_new = log_->end_offset() == Offset{0} && image()->features.empty();
+  const int16_t kraft_version = is_new ? new_kraft_version : image()->kraft_version;
+  BARNABAS_TRY(write_quorum_state(disk, log_->directory(), {options_.node_id, epoch_}, kraft_version, options_.node_id));
+
+  std::vector<metadata::ControlRecord> control{metadata::leader_change_record(options_.node_id, {options_.node_id})};
+  if (is_new) {
+    control.push_back(metadata::kraft_version_record(new_kraft_version));
+    control.push_back(metadata::voters_record(
+        {{options_.node_id, options_.directory_id, {options_.controller_endpoint}, {0, new_kraft_version}}}));
+  }
+  BARNABAS_TRY(log_->append_control(control, epoch_, now));
+  if (log_->replayer().in_transaction()) {
+    metadata::RecordList abort;
+    abort.add(protocol::AbortTransactionRecord{});
+    BARNABAS_TRY(log_->append(abort, epoch_, now));
+  }
+  BARNABAS_TRY(log_->replayer().take());
+  if (image()->features.empty()) BARNABAS_TRY(append_bootstrap(now));
+  BARNABAS_TRY(append_controller(now));
+  BARNABAS_TRY(log_->replayer().take());
+  return commit();
+}
+
+Result<void> LocalQuorum::append_bootstrap(TimestampMs now) {
+  metadata::RecordList records;
+  protocol::BeginTransactionRecord begin;
+  begin.name = protocol::String("Bootstrap records");
+  records.add(begin);
+  bool elr = false;
+  for (const auto& [name, level] : options_.bootstrap_features) {
+    protocol::FeatureLevelRecord record;
+    record.name = name;
+    record.feature_level = level;
+    records.add(record);
+    elr |= name == "eligible.leader.replicas.version" && level > 0;
+  }
+  if (elr) {
+    // With eligible leader replicas min.insync.replicas is cluster metadata: all brokers must mean the same by it.
+    protocol::ConfigRecord record;
+    record.resource_type = static_cast<int8_t>(metadata::ConfigResourceType::broker);
+    record.name = "min.insync.replicas";
+    record.value = protocol::String("1");
+    records.add(record);
+  }
+  records.add(protocol::EndTransactionRecord{});
+  BARNABAS_TRY(log_->append(records, epoch_, now));
+  BARNABAS_TRY(log_->replayer().take());
+  return {};
+}
+
+Result<void> LocalQuorum::append_controller(TimestampMs now) {
+  if (!metadata::registers_controllers(image()->metadata_version())) return {};
+  protocol::RegisterControllerRecord record;
+  record.controller_id = options_.node_id.value();
+  record.incarnation_id = Uuid::random();
+  auto& endpoint = record.end_points.emplace_back();
+  endpoint.name = options_.controller_endpoint.listener;
+  endpoint.host = options_.controller_endpoint.host;
+  endpoint.port = options_.controller_endpoint.port;
+  endpoint.security_protocol = options_.controller_endpoint.security_protocol;
+  for (const auto& [name, range] : supported_features()) {
+    auto& feature = record.features.emplace_back();
+    feature.name = name;
+    feature.min_supported_version = range.min;
+    feature.max_supported_version = range.max;
+  }
+  metadata::RecordList records;
+  records.add(record);
+  return log_->append(records, epoch_, now);
+}
+
+Result<metadata::NextImage> LocalQuorum::append(const metadata::RecordList& records, TimestampMs now) {
+  BARNABAS_TRY(log_->append(records, epoch_, now));
+  BARNABAS_ASSIGN(auto next, log_->replayer().take());
+  BARNABAS_ASSERT(next.has_value());
+  return std::move(*next);
+}
+
+Result<void> LocalQuorum::commit() { return log_->flush(); }
+
+Result<void> LocalQuorum::close_clean() {
+  BARNABAS_TRY(commit());
+  return log_->close_clean();
+}
+
+}  // namespace barnabas::cluster
