@@ -26,6 +26,13 @@ _TABLE = {
     # Seconds until a look-up by time is right again when records of whole segments were deleted: Kafka searches
     # segments below the log start, finds nothing there, and gives up, until its next retention round removes them.
     "time-lookup-after-deleting-records": {"kafka": 10.0, "barnabas": 0.0},
+    # connections.max.idle.ms: Kafka closes also a connection whose long poll it has not answered yet.
+    "idle-limit-spares-waiting-requests": {"kafka": False, "barnabas": True},
+    # Log start offset, of a log that ends at 9, before an orderly restart that must keep the producers' state: when
+    # every record is deleted, Kafka comes back without any state and takes a repeat for new.
+    "delete-before-restart": {"kafka": 8, "barnabas": 9},
+    # A log directory without space left.
+    "full-disk-ends-the-broker": {"kafka": True, "barnabas": False},
     # A payload that its codec cannot read.
     "undecodable": {"kafka": (codes.UNKNOWN_SERVER_ERROR, codes.INVALID_RECORD), "barnabas": _CORRUPT},
     # Golden bad batches: the codes allowed instead of Kafka's own.

@@ -8,6 +8,7 @@ ends with it, unless BARNABAS_BOOTSTRAP=host:port names one that runs already.
 import importlib
 import pathlib
 import sys
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -34,10 +35,27 @@ def main(arguments):
     if "-k" in rest:
         pattern = rest[rest.index("-k") + 1]
         suite = unittest.TestSuite(case for case in flat(suite) if pattern in case.id())
-    result = unittest.TextTestRunner(verbosity=2 if "-v" in rest else 1).run(suite)
+    result = unittest.TextTestRunner(verbosity=2 if "-v" in rest else 1, resultclass=TimedResult).run(suite)
     if result.testsRun and len(result.skipped) == result.testsRun:
         sys.exit(SKIPPED)
     sys.exit(0 if result.wasSuccessful() else 1)
+
+
+class TimedResult(unittest.TextTestResult):
+    """Names the slowest cases at the end of a verbose run."""
+
+    def startTest(self, test):
+        self.started = time.monotonic()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.slow = sorted([*getattr(self, "slow", []), (time.monotonic() - self.started, test.id())])[-10:]
+
+    def printErrors(self):
+        super().printErrors()
+        if self.showAll:
+            self.stream.writeln("".join(f"{took:6.2f} s  {name}\n" for took, name in reversed(self.slow)))
 
 
 def flat(suite):
