@@ -401,6 +401,11 @@ void FakeDisk::clear_faults() {
   state_->faults.clear();
 }
 
+bool FakeDisk::fault_pending() const {
+  const std::lock_guard guard(state_->mutex);
+  return std::ranges::any_of(state_->faults, [](const DiskFault& fault) { return fault.nth > 0; });
+}
+
 void FakeDisk::set_capacity(uint64_t bytes) {
   const std::lock_guard guard(state_->mutex);
   state_->capacity = bytes;

@@ -88,6 +88,8 @@ class FakeDisk final : public Disk {
     add_fault({.nth = nth, .system_error = system_error});
   }
   void clear_faults();
+  /// Whether a planned fault has not met its call yet.
+  bool fault_pending() const;
 
   /// Bytes of all files together; a write beyond it stores what fits and fails with ENOSPC.
   void set_capacity(uint64_t bytes);

@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -261,6 +262,49 @@ TEST(SmallFiles, of_apache_kafka_are_read) {
     }
   }
   EXPECT_EQ(checkpoints, 4);
+}
+
+// --- the pages that describe the formats -----------------------------------------------------------------------------
+
+/// The block of a page that begins with "```<kind>".
+std::string block_of_page(const std::string& page, const std::string& kind) {
+  std::ifstream file(std::string(BARNABAS_SOURCE_DIR) + "/docs/formats/" + page);
+  EXPECT_TRUE(file) << page;
+  std::string block;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (inside && line == "```") return block;
+    if (inside) block += line + "\n";
+    if (line == "```" + kind) inside = true;
+  }
+  ADD_FAILURE() << page << " has no block " << kind;
+  return block;
+}
+
+TEST(FormatPages, show_files_that_are_read_and_written_like_that) {
+  const std::string checkpoint = block_of_page("checkpoint-files.md", "file");
+  const auto offsets = parse_offset_checkpoint(checkpoint);
+  ASSERT_TRUE(offsets) << offsets.error().message;
+  EXPECT_EQ(format_offset_checkpoint(*offsets), checkpoint);
+
+  const std::string meta = block_of_page("meta-properties.md", "file");
+  const auto properties = parse_meta_properties(meta);
+  ASSERT_TRUE(properties) << properties.error().message;
+  EXPECT_EQ(format_meta_properties(*properties), meta);
+
+  const std::string marker = block_of_page("clean-shutdown-marker.md", "file");
+  EXPECT_EQ(format_clean_shutdown(parse_clean_shutdown(marker)) + "\n", marker);
+}
+
+TEST(FormatPages, show_the_layout_with_names_that_the_code_knows) {
+  std::istringstream layout(block_of_page("directory-layout.md", "layout"));
+  std::string kinds;
+  for (std::string line; std::getline(layout, line);) {
+    const std::string name = line.substr(0, line.find(' '));
+    if (name.ends_with('/')) kinds += described(name.substr(0, name.size() - 1)) + "\n";
+  }
+  EXPECT_EQ(kinds,
+            "orders/0\neu-orders-2024/11\ndelete old-3\nstray old-3\nfuture old-3\nmetadata\n");
 }
 
 }  // namespace
