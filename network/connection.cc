@@ -54,7 +54,8 @@ void Connection::finish() {
 
 void Connection::memory_available() {
   memory_wait_ = false;
-  frame_began_ = std::chrono::steady_clock::now();
+  // It was not the peer that did not go on.
+  frame_began_ = last_bytes_ = std::chrono::steady_clock::now();
   home_->schedule(*this);
 }
 
@@ -73,6 +74,7 @@ void Connection::close(LogAs log_as, const std::string& reason) {
   socket_.close(ignored);
   replies_.clear();
   writer_ = ReplyWriter();
+  reader_.drop();
   if (handler_knows_) home_->handler().connection_closed(*context_);
   home_->forget(*this);
   self_.reset();

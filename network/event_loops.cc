@@ -10,10 +10,7 @@
 
 namespace barnabas::network {
 
-EventLoop::EventLoop(std::size_t index, MemoryBudget& budget)
-    : index_(index), context_(1), frames_(std::make_unique<FramePool>(budget)) {}
-
-EventLoop::~EventLoop() = default;
+EventLoop::EventLoop(std::size_t index, FramePool& frames) : index_(index), context_(1), frames_(frames) {}
 
 EventLoop*& EventLoop::current_loop() {
   thread_local EventLoop* current = nullptr;
@@ -30,7 +27,10 @@ void EventLoop::run(const std::string& thread_name) {
 EventLoops::EventLoops(std::size_t threads, std::string name)
     : name_(std::move(name)), budget_(std::make_unique<MemoryBudget>()) {
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
-  for (std::size_t i = 0; i < threads; ++i) loops_.push_back(std::make_unique<EventLoop>(i, *budget_));
+  for (std::size_t i = 0; i < threads; ++i) {
+    pools_.push_back(std::make_unique<FramePool>(*budget_));
+    loops_.push_back(std::make_unique<EventLoop>(i, *pools_.back()));
+  }
 }
 
 EventLoops::~EventLoops() {

@@ -20,8 +20,7 @@ class EventLoop {
  public:
   using Executor = boost::asio::io_context::executor_type;
 
-  EventLoop(std::size_t index, MemoryBudget& budget);
-  ~EventLoop();
+  EventLoop(std::size_t index, FramePool& frames);
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
@@ -36,7 +35,7 @@ class EventLoop {
   }
 
   /// Where requests read on this loop get their memory; usable from any thread.
-  FramePool& frames() { return *frames_; }
+  FramePool& frames() { return frames_; }
 
  private:
   friend class EventLoops;
@@ -46,7 +45,7 @@ class EventLoop {
   const std::size_t index_;
   boost::asio::io_context context_;
   std::optional<boost::asio::executor_work_guard<Executor>> work_;
-  std::unique_ptr<FramePool> frames_;
+  FramePool& frames_;
   std::thread thread_;
 };
 
@@ -72,6 +71,8 @@ class EventLoops {
  private:
   const std::string name_;
   std::unique_ptr<MemoryBudget> budget_;
+  // Outlives all loops: what a loop still holds when it is destroyed may have frames of another one.
+  std::vector<std::unique_ptr<FramePool>> pools_;
   std::vector<std::unique_ptr<EventLoop>> loops_;
   bool running_ = false;
 };

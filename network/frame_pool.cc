@@ -92,6 +92,7 @@ std::optional<Frame> FramePool::allocate(uint32_t size) {
   if (block == nullptr) return std::nullopt;
   block->pool = this;
   block->charged = 0;
+  block->completed = 0;
   return Frame(block, size);
 }
 
@@ -103,8 +104,14 @@ void FramePool::charge(Frame& frame, uint32_t bytes) {
   budget_.add(bytes);
 }
 
+void FramePool::complete(Frame& frame) {
+  frame.block_->completed = frame.block_->charged;
+  budget_.complete(frame.block_->completed);
+}
+
 void FramePool::release(FrameBlock* block) {
   const uint64_t charged = block->charged;
+  const uint64_t completed = block->completed;
   const int size_class = class_of(mapped_bytes(*block));
   bool kept = false;
   if (block->mapped && size_class <= largest_class) {
@@ -117,7 +124,7 @@ void FramePool::release(FrameBlock* block) {
   }
   if (!kept) free_block(block);
   // Last, as it may let other connections read, and those will want this block.
-  budget_.remove(charged);
+  budget_.remove(charged, completed);
 }
 
 FrameBlock* FramePool::take_free(int size_class) {

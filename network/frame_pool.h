@@ -16,6 +16,7 @@ struct FrameBlock {
   class FramePool* pool = nullptr;  ///< null: freed to the heap and not counted
   FrameBlock* next = nullptr;       ///< in the pool's list of free blocks
   uint64_t charged = 0;             ///< counted in the budget
+  uint64_t completed = 0;           ///< of those, counted as complete
   uint32_t capacity = 0;            ///< bytes that fit behind this header
   uint32_t touched = 0;             ///< of those, how many may have pages behind them
   bool mapped = false;              ///< from mmap, else from the heap
@@ -41,6 +42,8 @@ class FramePool {
   std::optional<Frame> allocate(uint32_t size);
   /// Counts `bytes` more that arrived in `frame`.
   void charge(Frame& frame, uint32_t bytes);
+  /// All bytes of `frame` are there.
+  void complete(Frame& frame);
   /// Gives back what lay unused since the last call. To be called about once a second.
   void trim();
 

@@ -1,32 +1,32 @@
 #include "network/memory_budget.h"
 
-#include <utility>
-
 namespace barnabas::network {
 
-// A remover lowers used_ and then looks at has_waiters_; a waiter sets has_waiters_ and then looks at used_. As both are
-// sequentially consistent, at least one of the two sees the other.
+// A remover lowers a count and then looks whether anybody waits; a waiter says so and then looks at the count. As both
+// are sequentially consistent, at least one of the two sees the other.
 
-void MemoryBudget::remove(uint64_t bytes) {
+void MemoryBudget::remove(uint64_t bytes, uint64_t completed) {
   used_.fetch_sub(bytes);
-  if (has_waiters_.load() && used_.load() < limit_.load()) call_waiters();
+  if (completed > 0) complete_.fetch_sub(completed);
+  if (for_room_.any.load() && ready(for_room_)) call(for_room_);
+  if (for_overdraft_.any.load() && ready(for_overdraft_)) call(for_overdraft_);
 }
 
-void MemoryBudget::when_available(Callback callback) {
+void MemoryBudget::wait(Waiters& waiters, Callback callback) {
   {
     std::lock_guard lock(mutex_);
-    waiters_.push_back(std::move(callback));
-    has_waiters_.store(true);
+    waiters.callbacks.push_back(std::move(callback));
+    waiters.any.store(true);
   }
-  if (used_.load() < limit_.load()) call_waiters();
+  if (ready(waiters)) call(waiters);
 }
 
-void MemoryBudget::call_waiters() {
+void MemoryBudget::call(Waiters& waiters) {
   std::vector<Callback> called;
   {
     std::lock_guard lock(mutex_);
-    called.swap(waiters_);
-    has_waiters_.store(false);
+    called.swap(waiters.callbacks);
+    waiters.any.store(false);
   }
   for (Callback& callback : called) callback();
 }

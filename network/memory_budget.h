@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace barnabas::network {
 
 /// Counts the bytes of requests in memory, from arrival to the destruction of their frame. Going over the limit is not
 /// prevented here: whoever reads asks `exhausted` first and otherwise waits to be called. Any thread.
+///
+/// When half-read requests hold most of the budget, nothing gives memory back until one of them is read to its end. Then
+/// a few may be read beyond the limit (`may_overdraw`).
 class MemoryBudget {
  public:
   using Callback = std::move_only_function<void()>;
@@ -17,21 +21,35 @@ class MemoryBudget {
   void set_limit(uint64_t bytes) { limit_.store(bytes); }
   uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
-  bool exhausted() const { return used() >= limit(); }
+  bool exhausted() const { return used_.load() >= limit_.load(); }
+  /// Complete requests, which will be answered and give their memory back, hold less than half of the limit.
+  bool may_overdraw() const { return complete_.load() < limit_.load() / 2; }
 
   void add(uint64_t bytes) { used_.fetch_add(bytes, std::memory_order_relaxed); }
-  void remove(uint64_t bytes);
-  /// Calls `callback` once, from any thread, as soon as the budget is not exhausted; that may be before this returns.
-  void when_available(Callback callback);
+  /// So many of the bytes that were added are now a complete request.
+  void complete(uint64_t bytes) { complete_.fetch_add(bytes, std::memory_order_relaxed); }
+  /// A request is gone; `completed` of its bytes were complete.
+  void remove(uint64_t bytes, uint64_t completed);
+
+  /// Each calls back once, from any thread, as soon as its condition holds; that may be before it returns.
+  void when_available(Callback callback) { wait(for_room_, std::move(callback)); }
+  void when_overdraft_possible(Callback callback) { wait(for_overdraft_, std::move(callback)); }
 
  private:
-  void call_waiters();
+  struct Waiters {
+    std::atomic<bool> any = false;
+    std::vector<Callback> callbacks;  ///< guarded by mutex_
+  };
+  bool ready(const Waiters& waiters) const { return &waiters == &for_room_ ? !exhausted() : may_overdraw(); }
+  void wait(Waiters& waiters, Callback callback);
+  void call(Waiters& waiters);
 
   std::atomic<uint64_t> used_ = 0;
+  std::atomic<uint64_t> complete_ = 0;
   std::atomic<uint64_t> limit_ = UINT64_MAX;
-  std::atomic<bool> has_waiters_ = false;
   std::mutex mutex_;
-  std::vector<Callback> waiters_;
+  Waiters for_room_;
+  Waiters for_overdraft_;
 };
 
 }  // namespace barnabas::network

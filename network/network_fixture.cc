@@ -23,17 +23,22 @@ bool readable_within(int socket, std::chrono::milliseconds time) {
   return ::poll(&wait, 1, static_cast<int>(time.count())) > 0;
 }
 
+sockaddr_in loopback(uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
 }  // namespace
 
 TestClient::TestClient(uint16_t port, int receive_buffer_bytes) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
   if (receive_buffer_bytes >= 0) {
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
   }
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const int connected = ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address);
+  const sockaddr_in address = loopback(port);
+  const int connected = ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   EXPECT_EQ(connected, 0) << std::strerror(errno);
 }
 
@@ -116,6 +121,15 @@ void TestClient::reset() {
 
 void TestClient::close() {
   if (socket_ >= 0) ::close(std::exchange(socket_, -1));
+}
+
+bool connection_refused(uint16_t port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  const sockaddr_in address = loopback(port);
+  const int connected = ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const bool refused = connected < 0 && errno == ECONNREFUSED;
+  ::close(socket);
+  return refused;
 }
 
 std::string framed(std::string_view request) {

@@ -51,6 +51,9 @@ class TestClient {
   int socket_ = -1;
 };
 
+/// Whether nobody listens on the port of loopback.
+bool connection_refused(uint16_t port);
+
 std::string framed(std::string_view request);
 std::string numbered(int i);
 OutgoingFrame answer(std::string_view text);

@@ -51,6 +51,7 @@ RequestReader::State RequestReader::advance() {
 Frame RequestReader::take() {
   BARNABAS_ASSERT(in_frame_ && arrived_ == size_);
   in_frame_ = false;
+  pool_.complete(frame_);
   return std::exchange(frame_, Frame());
 }
 
@@ -88,6 +89,14 @@ void RequestReader::keep_rest() {
   std::memcpy(kept.get(), input_.data(), input_.size());
   input_ = {kept.get(), input_.size()};
   kept_ = std::move(kept);
+}
+
+void RequestReader::drop() {
+  failure_ = State::no_memory;
+  in_frame_ = false;
+  frame_ = Frame();
+  input_ = {};
+  kept_.reset();
 }
 
 }  // namespace barnabas::network

@@ -39,6 +39,9 @@ class RequestReader {
   /// To be called before somebody else uses the scratch.
   void keep_rest();
 
+  /// Lets go of all memory. Final.
+  void drop();
+
   bool in_frame() const { return in_frame_; }
   /// Nothing at all of a next request has come.
   bool empty() const { return !in_frame_ && head_count_ == 0 && input_.empty(); }

@@ -27,7 +27,7 @@ struct ServerLimits {
   uint32_t request_bytes_max = 100 << 20;                    ///< socket.request.max.bytes
   uint32_t connections_max = INT32_MAX;                      ///< max.connections
   uint32_t connections_per_address_max = INT32_MAX;          ///< max.connections.per.ip
-  std::map<std::string, uint32_t> connections_per_address{}; ///< max.connections.per.ip.overrides, by numeric address
+  std::map<std::string, uint32_t> connections_per_address{};  ///< max.connections.per.ip.overrides, by numeric address
   std::chrono::milliseconds idle_max{600'000};               ///< connections.max.idle.ms; below 0: never
   int send_buffer_bytes = 102'400;                           ///< socket.send.buffer.bytes; -1: the system's
   int receive_buffer_bytes = 102'400;                        ///< socket.receive.buffer.bytes; -1: the system's
@@ -35,6 +35,7 @@ struct ServerLimits {
   uint32_t requests_in_flight_max = 64;                      ///< started and not answered, of one connection
   uint64_t connection_bytes_in_flight_max = 64 << 20;        ///< of such requests; one request is always let in
   uint64_t total_bytes_in_flight_max = uint64_t{512} << 20;  ///< requests in memory, of all connections
+  std::chrono::milliseconds overdraft_stall_max{5000};       ///< with that used up: see ServerLoop::may_overdraw
 };
 
 struct BoundListener {

@@ -14,12 +14,10 @@ namespace {
 
 constexpr std::chrono::milliseconds tick_shortest{25};
 constexpr std::chrono::milliseconds tick_longest{1000};
-/// With memory used up, a peer whose request is let in above the budget must go on sending at least this often.
-constexpr std::chrono::seconds overdraft_stall_max{5};
 
-std::chrono::milliseconds tick_interval_for(std::chrono::milliseconds idle_max) {
-  if (idle_max.count() < 0) return tick_longest;
-  return std::clamp(idle_max / 8, tick_shortest, tick_longest);
+std::chrono::milliseconds tick_interval_for(std::chrono::milliseconds idle_max, std::chrono::milliseconds stall_max) {
+  const auto shortest_deadline = idle_max.count() < 0 ? stall_max : std::min(idle_max, stall_max);
+  return std::clamp(shortest_deadline / 8, tick_shortest, tick_longest);
 }
 
 }  // namespace
@@ -32,7 +30,7 @@ ServerLoop::ServerLoop(EventLoop& loop, MemoryBudget& budget, io::DiskPool& disk
       handler_(handler),
       limits_(limits),
       counts_(std::move(counts)),
-      tick_interval_(tick_interval_for(limits.idle_max)),
+      tick_interval_(tick_interval_for(limits.idle_max, limits.overdraft_stall_max)),
       scratch_(std::make_unique_for_overwrite<std::byte[]>(scratch_bytes)),
       timer_(loop.context()) {}
 
@@ -129,30 +127,45 @@ void ServerLoop::drain_reports() {
 }
 
 bool ServerLoop::may_overdraw(Connection& connection) {
-  if (!overdrawn_) overdrawn_ = connection.shared_from_this();
+  if (!overdrawn_ && budget_.may_overdraw()) overdrawn_ = connection.shared_from_this();
   if (overdrawn_.get() == &connection) return true;
   connection.memory_wait_ = true;
   memory_waiters_.push_back(connection.shared_from_this());
-  if (!std::exchange(memory_callback_, true)) {
+  wait_for_memory();
+  return false;
+}
+
+void ServerLoop::wait_for_memory() {
+  if (!std::exchange(waits_for_room_, true)) {
     budget_.when_available([weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->loop_.post([self] { self->wake_memory_waiters(); });
+      const auto self = weak.lock();
+      if (!self) return;
+      self->loop_.post([self] {
+        self->waits_for_room_ = false;
+        self->wake_memory_waiters();
+      });
     });
   }
-  return false;
+  // While somebody is overdrawn, the end of that wakes the next one.
+  if (overdrawn_ || std::exchange(waits_for_overdraft_, true)) return;
+  budget_.when_overdraft_possible([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->loop_.post([self] {
+      self->waits_for_overdraft_ = false;
+      self->wake_memory_waiters();
+    });
+  });
 }
 
 void ServerLoop::end_overdraft(const Connection& connection) {
   if (overdrawn_.get() != &connection) return;
   overdrawn_.reset();
-  if (memory_waiters_.empty()) return;
-  overdrawn_ = memory_waiters_.front();
-  memory_waiters_.erase(memory_waiters_.begin());
-  overdrawn_->last_bytes_ = std::chrono::steady_clock::now();
-  overdrawn_->memory_available();
+  // All of them: the first one may have no need of it any more.
+  wake_memory_waiters();
 }
 
 void ServerLoop::wake_memory_waiters() {
-  memory_callback_ = false;
   const auto waiters = std::exchange(memory_waiters_, {});
   for (const auto& waiter : waiters) waiter->memory_available();
 }
@@ -166,7 +179,7 @@ void ServerLoop::start_ticking() {
 void ServerLoop::tick() {
   ticking_ = false;
   const Instant now = std::chrono::steady_clock::now();
-  if (overdrawn_ && !memory_waiters_.empty() && now - overdrawn_->last_bytes_ >= overdraft_stall_max) {
+  if (overdrawn_ && !memory_waiters_.empty() && now - overdrawn_->last_bytes_ >= limits_.overdraft_stall_max) {
     const auto stalled = overdrawn_;
     stalled->close(Connection::LogAs::warning, "stalled in the middle of a request while memory for requests is used up");
   }

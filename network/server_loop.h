@@ -51,8 +51,9 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
                     OutgoingFrame frame, std::string reason);
   void allow_next_from_anywhere(std::shared_ptr<Connection> connection, uint64_t request);
 
-  /// Whether this connection may read although the budget is used up: one connection of the loop may, until its request
-  /// is complete, so that half-read requests cannot hold the whole budget against each other. If not, it is called back.
+  /// Whether this connection may read although the budget is used up. One connection of the loop may, until its request
+  /// is complete, when half-read requests hold most of the budget against each other; if it then stalls, it is closed.
+  /// So memory stays below the limit and one request a loop. If not, the connection is called back.
   bool may_overdraw(Connection& connection);
   void end_overdraft(const Connection& connection);
 
@@ -69,6 +70,7 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
   void post_report(Report report);
   void drain_reports();
   void drain_scheduled();
+  void wait_for_memory();
   void wake_memory_waiters();
   void start_ticking();
   void tick();
@@ -94,7 +96,8 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
   bool ticking_ = false;
   bool drain_posted_ = false;  ///< for scheduled_
   bool finishing_ = false;
-  bool memory_callback_ = false;
+  bool waits_for_room_ = false;
+  bool waits_for_overdraft_ = false;
 
   std::mutex mutex_;
   std::vector<Report> reports_;  ///< guarded by mutex_

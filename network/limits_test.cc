@@ -1,0 +1,309 @@
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "network/memory_budget.h"
+#include "network/network_fixture.h"
+
+namespace barnabas::network {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::chrono::milliseconds since(steady_clock::time_point began) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - began);
+}
+
+TEST(Limits, requests_in_flight_of_a_connection_are_bounded) {
+  TestServer server({.requests_in_flight_max = 3});
+  TestClient client = server.connect();
+  for (int i = 0; i < 10; ++i) client.send(numbered(i));
+  std::deque<IncomingRequest> requests;
+  for (int i = 0; i < 3; ++i) {
+    requests.push_back(server.take());
+    requests.back().slot.allow_next();
+  }
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(server.started, 3);
+  for (int i = 3; i < 10; ++i) {
+    requests.front().slot.reply(answer(text_of(requests.front())));
+    requests.pop_front();
+    requests.push_back(server.take());
+    requests.back().slot.allow_next();
+    EXPECT_EQ(server.started, i + 1);
+  }
+  while (!requests.empty()) {
+    requests.front().slot.reply(answer(text_of(requests.front())));
+    requests.pop_front();
+  }
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(client.receive(), numbered(i));
+}
+
+TEST(Limits, bytes_in_flight_of_a_connection_stop_reading_from_its_socket) {
+  TestServer server({.connection_bytes_in_flight_max = 2 << 20});
+  TestClient client = server.connect();
+  const std::string request(1 << 20, 'x');
+  std::thread sender([&] {
+    for (int i = 0; i < 20; ++i) client.send(request);
+  });
+  std::deque<IncomingRequest> requests;
+  for (int i = 0; i < 2; ++i) {
+    requests.push_back(server.take());
+    requests.back().slot.allow_next();
+  }
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(server.started, 2);
+  EXPECT_LE(server.loops.budget().used(), 3u << 20);
+  for (int i = 0; i < 20; ++i) {
+    requests.front().slot.reply(answer("ok"));
+    requests.pop_front();
+    if (i < 18) {
+      requests.push_back(server.take());
+      requests.back().slot.allow_next();
+    }
+    EXPECT_EQ(client.receive(), "ok");
+  }
+  sender.join();
+}
+
+TEST(Limits, request_above_the_bound_of_a_connection_is_let_in_alone) {
+  TestServer server({.connection_bytes_in_flight_max = 1000}, echo);
+  TestClient client = server.connect();
+  client.send(std::string(100'000, 'x'));
+  EXPECT_EQ(client.receive(), std::string(100'000, 'x'));
+}
+
+TEST(Limits, memory_of_all_requests_is_bounded_and_everyone_gets_through) {
+  constexpr uint64_t budget = 4 << 20;
+  constexpr std::size_t request_bytes = 1 << 20;
+  std::atomic<uint64_t> most = 0;
+  TestServer* running = nullptr;
+  io::DiskPool workers({.name = "work", .threads = 1});
+  TestServer server({.total_bytes_in_flight_max = budget}, [&](IncomingRequest request) {
+    request.slot.allow_next();
+    most = std::max(most.load(), running->loops.budget().used());
+    auto shared = std::make_shared<IncomingRequest>(std::move(request));
+    ASSERT_TRUE(workers.submit([shared] {
+      std::this_thread::sleep_for(1ms);
+      shared->slot.reply(answer("ok"));
+      shared->frame = Frame();
+    }));
+  });
+  running = &server;
+  std::vector<std::thread> clients;
+  for (int c = 0; c < 20; ++c) {
+    clients.emplace_back([&server] {
+      TestClient client = server.connect();
+      for (int i = 0; i < 10; ++i) client.send(std::string(request_bytes, 'x'));
+      for (int i = 0; i < 10; ++i) EXPECT_EQ(client.receive(), "ok");
+    });
+  }
+  for (auto& client : clients) client.join();
+  // Above the budget: one request a loop, and what was read in the step in which it was used up.
+  EXPECT_LE(most.load(), budget + 2 * 2 * request_bytes);
+  EXPECT_TRUE(eventually([&] { return server.loops.budget().used() == 0; }));
+  workers.shut_down();
+}
+
+TEST(Limits, half_sent_requests_cannot_hold_all_memory_against_others) {
+  TestServer server({.total_bytes_in_flight_max = 1 << 20, .overdraft_stall_max = 300ms}, echo);
+  std::vector<TestClient> holders;
+  for (int i = 0; i < 8; ++i) {
+    holders.push_back(server.connect());
+    holders.back().send_some(framed(std::string(10 << 20, 'x')).substr(0, 300'000));
+  }
+  ASSERT_TRUE(eventually([&] { return server.loops.budget().exhausted(); }));
+  // A holder that may overdraw and does not go on is closed; then the next one, and so on until there is room.
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(server.connect());
+    clients.back().send(numbered(i));
+  }
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(clients[static_cast<std::size_t>(i)].receive(), numbered(i));
+}
+
+TEST(Limits, claimed_sizes_cost_nothing_until_the_bytes_come) {
+  TestServer server({}, echo);
+  const std::size_t before = resident_bytes();
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 200; ++i) {
+    clients.push_back(server.connect());
+    clients.back().send_raw(std::string("\x06\x40\0\0", 4) + "ten bytes!");
+  }
+  ASSERT_TRUE(eventually([&] { return server.loops.budget().used() == 200 * 10; }));
+  EXPECT_LT(resident_bytes(), before + (20u << 20));
+}
+
+TEST(Limits, slow_readers_cost_at_most_one_answer_each) {
+  const std::string text(1 << 20, 'x');
+  std::atomic<int> alive = 0;
+  TestServer server({}, [&](IncomingRequest request) {
+    if (text_of(request) == "echo") return echo(std::move(request));
+    std::shared_ptr<std::string> body(new std::string(text), [&](std::string* made) {
+      --alive;
+      delete made;
+    });
+    ++alive;
+    OutgoingFrame frame;
+    const ByteView view = as_byte_view(*body);
+    frame.add(std::move(body), view);
+    request.slot.allow_next();
+    request.slot.reply(std::move(frame));
+  });
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 50; ++i) {
+    clients.push_back(server.connect(4096));
+    std::string burst;
+    for (int n = 0; n < 100; ++n) burst += framed("big");
+    clients.back().send_raw(burst);
+  }
+  TestClient other = server.connect();
+  for (int i = 0; i < 100; ++i) {
+    other.send("echo");
+    EXPECT_EQ(other.receive(), "echo");
+    EXPECT_LE(alive, 51);
+    std::this_thread::sleep_for(2ms);
+  }
+  EXPECT_TRUE(clients.front().receive() == text);
+}
+
+TEST(Limits, idle_connections_are_closed_and_long_polls_are_not) {
+  TestServer server({.idle_max = 400ms});
+  TestClient idle = server.connect();
+  TestClient polling = server.connect();
+  const auto began = steady_clock::now();
+  polling.send("poll");
+  IncomingRequest poll = server.take();
+  EXPECT_TRUE(idle.closed_within(5s));
+  EXPECT_GE(since(began), 390ms);
+  EXPECT_LT(since(began), 1500ms);
+  EXPECT_FALSE(polling.anything_within(800ms));
+  poll.slot.reply(answer("woken"));
+  EXPECT_EQ(polling.receive(), "woken");
+  const auto answered = steady_clock::now();
+  EXPECT_TRUE(polling.closed_within(5s));
+  EXPECT_GE(since(answered), 300ms);
+}
+
+TEST(Limits, busy_connections_are_not_idle) {
+  TestServer server({.idle_max = 200ms}, echo);
+  TestClient client = server.connect();
+  for (int i = 0; i < 20; ++i) {
+    client.send(numbered(i));
+    ASSERT_EQ(client.receive(), numbered(i));
+    std::this_thread::sleep_for(40ms);
+  }
+}
+
+TEST(Limits, dribbled_request_is_bounded_by_the_idle_time) {
+  TestServer server({.idle_max = 400ms}, echo);
+  TestClient client = server.connect();
+  const std::string request = framed(std::string(1000, 'x'));
+  const auto began = steady_clock::now();
+  for (const char c : request) {
+    client.send_raw(std::string_view(&c, 1));
+    if (client.anything_within(20ms)) break;
+  }
+  EXPECT_TRUE(client.closed_within(5s));
+  EXPECT_LT(since(began), 3s);
+  EXPECT_EQ(server.started, 0);
+}
+
+TEST(Limits, peer_that_does_not_read_is_closed_after_the_idle_time) {
+  const std::string text(30 << 20, 'x');
+  TestServer server({.idle_max = 300ms}, [&](IncomingRequest request) { request.slot.reply(answer(text)); });
+  TestClient client = server.connect(4096);
+  client.send("one");
+  EXPECT_TRUE(eventually([&] { return server.started == 1 && server.server->connection_count() == 0; }));
+}
+
+TEST(Limits, peer_that_vanished_during_a_long_request_is_noticed) {
+  TestServer server({.idle_max = 200ms});
+  TestClient client = server.connect();
+  client.send("one");
+  IncomingRequest one = server.take();
+  client.reset();
+  EXPECT_TRUE(eventually([&] { return server.closed == 1; }));
+}
+
+TEST(Limits, connections_are_limited_in_all_and_per_address) {
+  TestServer in_all({.connections_max = 2}, echo);
+  TestServer per_address({.connections_per_address_max = 2}, echo);
+  TestServer overridden({.connections_per_address_max = 0, .connections_per_address = {{"127.0.0.1", 2}}}, echo);
+  for (TestServer* server : {&in_all, &per_address, &overridden}) {
+    TestClient first = server->connect();
+    {
+      TestClient second = server->connect();
+      ASSERT_TRUE(eventually([&] { return server->server->connection_count() == 2; }));
+      TestClient third = server->connect();
+      EXPECT_TRUE(third.closed_within(5s));
+      first.send("still served");
+      EXPECT_EQ(first.receive(), "still served");
+    }
+    ASSERT_TRUE(eventually([&] { return server->server->connection_count() == 1; }));
+    TestClient again = server->connect();
+    again.send("let in");
+    EXPECT_EQ(again.receive(), "let in");
+  }
+}
+
+TEST(Limits, connections_of_one_listener_are_limited_apart) {
+  TestServer server({}, echo);
+  Server other(server.loops, server.disk_pool, server, {});
+  ASSERT_TRUE(other.bind({{.name = "ONE", .host = "127.0.0.1", .connections_max = 1}, {.name = "FREE", .host = "127.0.0.1"}}));
+  other.start_accepting();
+  TestClient first(other.bound()[0].port);
+  ASSERT_TRUE(eventually([&] { return other.connection_count() == 1; }));
+  TestClient second(other.bound()[0].port);
+  EXPECT_TRUE(second.closed_within(5s));
+  TestClient third(other.bound()[1].port);
+  third.send("one");
+  EXPECT_EQ(third.receive(), "one");
+}
+
+TEST(Limits, without_descriptors_accepting_pauses_and_goes_on_later) {
+  TestServer server({}, echo);
+  TestClient before = server.connect();
+  before.send("one");
+  EXPECT_EQ(before.receive(), "one");
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  TestClient client = server.connect();  // its socket exists; the server's may not be accepted yet
+  client.send("first");
+  EXPECT_EQ(client.receive(), "first");
+  TestClient late = [&] {
+    // The client's socket takes the last number below the limit, so that the server's accept fails.
+    TestClient probe = server.connect();
+    const rlimit tight{static_cast<rlim_t>(probe.socket() + 1), limit.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+    probe.send("waits");
+    return probe;
+  }();
+  std::this_thread::sleep_for(100ms);
+  before.send("served meanwhile");
+  EXPECT_EQ(before.receive(), "served meanwhile");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_EQ(late.receive(), "waits");
+}
+
+TEST(Limits, thousands_of_connections_are_served) {
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const int count = static_cast<int>(std::min<rlim_t>(4000, limit.rlim_cur / 2 - 100));
+  TestServer server({.backlog = 1000}, echo);
+  std::vector<TestClient> clients;
+  const std::size_t before = resident_bytes();
+  for (int i = 0; i < count; ++i) clients.push_back(server.connect());
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < count; ++i) clients[static_cast<std::size_t>(i)].send(numbered(i));
+    for (int i = 0; i < count; ++i) ASSERT_EQ(clients[static_cast<std::size_t>(i)].receive(), numbered(i));
+  }
+  EXPECT_EQ(server.server->connection_count(), clients.size());
+  EXPECT_LT(resident_bytes() - before, static_cast<std::size_t>(count) * 8 * 1024);
+  clients.clear();
+  EXPECT_TRUE(eventually([&] { return server.server->connection_count() == 0; }));
+}
+
+}  // namespace
+}  // namespace barnabas::network
