@@ -76,6 +76,7 @@ constexpr auto effective = std::to_array<std::string_view>({
     "producer.id.expiration.check.interval.ms",
     "producer.id.expiration.ms",
     "queued.max.request.bytes",
+    "replica.high.watermark.checkpoint.interval.ms",
     "socket.listen.backlog.size",
     "socket.receive.buffer.bytes",
     "socket.request.max.bytes",

@@ -1,0 +1,344 @@
+#include "app/broker_process.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "app/listeners.h"
+#include "base/log.h"
+#include "broker/dispatcher.h"
+#include "broker/producer_ids.h"
+#include "broker/replica_manager.h"
+#include "broker/services.h"
+#include "cluster/broker_lifecycle.h"
+#include "cluster/local_gateway.h"
+#include "io/posix_disk.h"
+#include "network/server.h"
+#include "storage/log_directories.h"
+#include "storage/log_manager.h"
+
+namespace barnabas::app {
+namespace {
+
+constinit Logger log_{"barnabas"};
+
+/// Calls a log manager's tick when it is due, on a thread of its own.
+class Ticker {
+ public:
+  explicit Ticker(storage::LogManager& logs) : logs_(logs), thread_([this] { run(); }) {}
+  ~Ticker() {
+    {
+      const std::scoped_lock lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+      lock.unlock();
+      const Instant next = logs_.tick(std::chrono::steady_clock::now(), wall_clock_now());
+      lock.lock();
+      wake_.wait_until(lock, next, [this] { return stopping_; });
+    }
+  }
+
+  storage::LogManager& logs_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+/// Descriptors that logs may hold; the rest is for connections. Raises the soft limit to the hard one first.
+std::size_t open_files_budget(const metadata::StaticConfig& config) {
+  constexpr std::size_t least = 64;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return least;
+  if (limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+  }
+  if (const int64_t wanted = config.integer("log.open.files.max"); wanted > 0)
+    return static_cast<std::size_t>(wanted);
+  constexpr std::size_t enough = 100'000;
+  return std::clamp<std::size_t>(static_cast<std::size_t>(limit.rlim_cur) / 4 * 3, least, enough);
+}
+
+NodeId node_of(const metadata::StaticConfig& config) {
+  const auto* given = config.given("node.id");
+  const int64_t id = given != nullptr ? config.integer("node.id") : config.integer("broker.id");
+  return NodeId{static_cast<int32_t>(id < 0 ? 1 : id)};
+}
+
+std::vector<std::string> log_paths(const metadata::StaticConfig& config) {
+  auto paths = config.list("log.dirs");
+  if (paths.empty()) paths = config.list("log.dir");
+  return paths;
+}
+
+std::string metadata_path(const metadata::StaticConfig& config, const std::vector<std::string>& paths) {
+  const std::string own = config.text("metadata.log.dir");
+  return own.empty() ? paths.front() : own;
+}
+
+std::chrono::milliseconds interval(const metadata::StaticConfig& config, std::string_view name) {
+  // Never (2^63 - 1 ms) must stay a duration that can be added to a time.
+  constexpr int64_t never = int64_t{1} << 40;
+  return std::chrono::milliseconds(std::min(config.integer(name), never));
+}
+
+network::ServerLimits server_limits(const metadata::StaticConfig& config) {
+  network::ServerLimits limits;
+  const auto count = [](int64_t value) {
+    return static_cast<uint32_t>(std::clamp<int64_t>(value, 0, INT32_MAX));
+  };
+  limits.request_bytes_max = count(config.integer("socket.request.max.bytes"));
+  limits.connections_max = count(config.integer("max.connections"));
+  limits.connections_per_address_max = count(config.integer("max.connections.per.ip"));
+  for (const std::string& item : config.list("max.connections.per.ip.overrides")) {
+    const auto colon = item.rfind(':');
+    const auto number =
+        colon == item.npos ? std::nullopt : metadata::parse_integer(std::string_view(item).substr(colon + 1));
+    if (number) limits.connections_per_address[item.substr(0, colon)] = count(*number);
+  }
+  limits.idle_max = interval(config, "connections.max.idle.ms");
+  limits.send_buffer_bytes = static_cast<int>(config.integer("socket.send.buffer.bytes"));
+  limits.receive_buffer_bytes = static_cast<int>(config.integer("socket.receive.buffer.bytes"));
+  limits.backlog = static_cast<int>(config.integer("socket.listen.backlog.size"));
+  if (const int64_t bytes = config.integer("queued.max.request.bytes"); bytes > 0)
+    limits.total_bytes_in_flight_max = static_cast<uint64_t>(bytes);
+  return limits;
+}
+
+std::vector<metadata::BrokerEndpoint> endpoints_of(const std::vector<broker::AdvertisedListener>& listeners) {
+  std::vector<metadata::BrokerEndpoint> endpoints;
+  for (const auto& listener : listeners)
+    endpoints.push_back({listener.listener, listener.host, listener.port, listener.security_protocol});
+  return endpoints;
+}
+
+}  // namespace
+
+/// In the order in which they are made; destroyed in the reverse.
+struct BrokerProcess::Parts {
+  explicit Parts(metadata::StaticConfig settings) : config(std::move(settings)), node(node_of(config)) {}
+
+  Result<void> open_storage();
+  Result<void> open_metadata();
+  Result<void> open_server();
+  Result<void> join_cluster();
+  storage::LogManagerOptions log_manager_options();
+  void directory_failed(const storage::LogDirectory& directory,
+                        const std::vector<storage::TopicPartition>& lost);
+
+  const metadata::StaticConfig config;
+  const NodeId node;
+  io::PosixDisk disk;
+  std::vector<std::string> paths;
+  std::string metadata_directory;
+  Uuid metadata_directory_id;
+  std::optional<storage::FilePool> files;
+  std::optional<io::DiskPool> disk_pool;
+  std::optional<storage::LogManager> logs;
+  metadata::ImagePublisher publisher;
+  std::optional<broker::PartitionServices> partition_services;
+  std::optional<broker::ReplicaManager> replicas;
+  std::unique_ptr<cluster::LocalGateway> gateway;
+  std::optional<broker::FetchSessionCache> fetch_sessions;
+  std::optional<broker::ProducerIds> producer_ids;
+  std::optional<broker::Services> services;
+  std::optional<broker::Dispatcher> dispatcher;
+  std::optional<network::EventLoops> loops;
+  std::optional<network::Server> server;
+  std::optional<cluster::BrokerLifecycle> lifecycle;
+  std::optional<Ticker> ticker;
+};
+
+storage::LogManagerOptions BrokerProcess::Parts::log_manager_options() {
+  storage::LogManagerOptions options;
+  options.on_offline = [this](const storage::LogDirectory& directory,
+                              const std::vector<storage::TopicPartition>& lost) {
+    directory_failed(directory, lost);
+  };
+  options.load_threads = std::max(1U, std::thread::hardware_concurrency());
+  if (config.given("num.recovery.threads.per.data.dir") != nullptr)
+    options.load_threads = static_cast<unsigned>(config.integer("num.recovery.threads.per.data.dir")) *
+                           static_cast<unsigned>(paths.size());
+  options.retention_interval = interval(config, "log.retention.check.interval.ms");
+  options.checkpoint_interval = interval(config, "log.flush.offset.checkpoint.interval.ms");
+  options.start_checkpoint_interval = interval(config, "log.flush.start.offset.checkpoint.interval.ms");
+  options.high_watermark_interval = interval(config, "replica.high.watermark.checkpoint.interval.ms");
+  options.flush_interval = interval(config, "log.flush.scheduler.interval.ms");
+  options.producer_expiry_interval = interval(config, "producer.id.expiration.check.interval.ms");
+  return options;
+}
+
+void BrokerProcess::Parts::directory_failed(const storage::LogDirectory& directory,
+                                            const std::vector<storage::TopicPartition>& lost) {
+  log_.error("log directory offline path={} partitions={} reason={}", directory.path, lost.size(),
+             directory.failure ? directory.failure->message : "");
+  if (replicas) replicas->lose(lost);
+}
+
+Result<void> BrokerProcess::Parts::open_storage() {
+  paths = log_paths(config);
+  metadata_directory = metadata_path(config, paths);
+  storage::LogDirectoriesOptions options;
+  options.paths = paths;
+  options.paths.push_back(metadata_directory);
+  options.node_id = node;
+  options.format = true;
+  BARNABAS_ASSIGN(auto directories, storage::open_log_directories(disk, options));
+  for (const storage::LogDirectory& directory : directories.directories)
+    if (directory.path == metadata_directory) metadata_directory_id = directory.directory_id;
+  files.emplace(disk, open_files_budget(config));
+  disk_pool.emplace(io::DiskPool::Options{
+      .name = "disk", .threads = static_cast<std::size_t>(config.integer("disk.threads"))});
+  logs.emplace(disk, *files, std::move(directories), log_manager_options());
+  BARNABAS_ASSIGN(const storage::LoadSummary summary, logs->load(wall_clock_now()));
+  if (summary.recovered > 0)
+    log_.info("recovered after an unclean stop logs={} of={}", summary.recovered, summary.logs);
+  return {};
+}
+
+Result<void> BrokerProcess::Parts::open_metadata() {
+  cluster::LocalGatewayOptions options;
+  options.quorum.log_directory = metadata_directory;
+  options.quorum.cluster_id = logs->cluster_id();
+  options.quorum.node_id = node;
+  options.quorum.directory_id = metadata_directory_id;
+  options.static_config = &config;
+  options.on_failure = [](const Error& error) {
+    log_.error("metadata log failed, stopping: {}", error.message);
+    (void)kill(getpid(), SIGTERM);
+  };
+  options.on_notice = [](const std::string& line) { log_.info("{}", line); };
+  BARNABAS_ASSIGN(gateway, cluster::LocalGateway::start(disk, *files, publisher, std::move(options)));
+
+  partition_services.emplace(broker::PartitionServices{
+      *disk_pool,
+      [this](const storage::TopicPartition& name, const Error& error) { logs->report(name, error); },
+      config.boolean("log.flush.before.ack")});
+  replicas.emplace(node, *logs, config, *partition_services);
+  publisher.subscribe([this](const metadata::MetadataChanges& changes,
+                             const metadata::MetadataImagePtr& image) { replicas->apply(changes, image); });
+  logs->set_high_watermark_source(
+      [this](const storage::TopicPartition& name) { return replicas->high_watermark(name); });
+  return {};
+}
+
+Result<void> BrokerProcess::Parts::open_server() {
+  BARNABAS_ASSIGN(Listeners listeners, parse_listeners(config));
+  for (const std::string& name : listeners.controller_only)
+    log_.info("listener {} is the controller's and not opened", name);
+  const uint64_t seed = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  fetch_sessions.emplace(
+      static_cast<std::size_t>(config.integer("max.incremental.fetch.session.cache.slots")), seed);
+  producer_ids.emplace(node, *gateway);
+  services.emplace(broker::Services{
+      .node = node,
+      .cluster_id = logs->cluster_id(),
+      .listeners = std::move(listeners.advertised),
+      .config = config,
+      .metadata = publisher,
+      .controller = *gateway,
+      .replicas = *replicas,
+      .logs = *logs,
+      .disk_pool = *disk_pool,
+      .fetch_sessions = *fetch_sessions,
+      .producer_ids = *producer_ids,
+      .auto_create_topics = config.boolean("auto.create.topics.enable"),
+      .delete_topics = config.boolean("delete.topic.enable"),
+      .check_record_contents = config.boolean("log.validate.contents"),
+      .fetch_bytes_max = static_cast<int32_t>(config.integer("fetch.max.bytes")),
+  });
+  dispatcher.emplace(*services);
+  const bool threads_given = config.given("num.network.threads") != nullptr;
+  loops.emplace(threads_given ? static_cast<std::size_t>(config.integer("num.network.threads")) : 0);
+  server.emplace(*loops, *disk_pool, *dispatcher, server_limits(config));
+  BARNABAS_TRY(server->bind(listeners.bind));
+  take_bound_ports(services->listeners, server->bound());
+  return {};
+}
+
+Result<void> BrokerProcess::Parts::join_cluster() {
+  cluster::BrokerIdentity identity;
+  identity.node_id = node;
+  identity.cluster_id = logs->cluster_id();
+  identity.endpoints = endpoints_of(services->listeners);
+  if (const std::string rack = config.text("broker.rack"); !rack.empty()) identity.rack = rack;
+  identity.log_dirs = logs->usable_directories();
+  identity.previous_epoch = logs->previous_broker_epoch();
+  lifecycle.emplace(*gateway, publisher, std::move(identity));
+  BARNABAS_TRY(lifecycle->register_broker());
+  BARNABAS_TRY(lifecycle->unfence());
+  return {};
+}
+
+BrokerProcess::BrokerProcess() = default;
+BrokerProcess::~BrokerProcess() = default;
+
+Result<std::unique_ptr<BrokerProcess>> BrokerProcess::start(metadata::StaticConfig config) {
+  std::unique_ptr<BrokerProcess> process(new BrokerProcess);
+  process->parts_ = std::make_unique<Parts>(std::move(config));
+  Parts& parts = *process->parts_;
+  BARNABAS_TRY(parts.open_storage());
+  BARNABAS_TRY(parts.open_metadata());
+  BARNABAS_TRY(parts.open_server());
+  BARNABAS_TRY(parts.join_cluster());
+  parts.loops->start();
+  parts.server->start_accepting();
+  parts.ticker.emplace(*parts.logs);
+  return process;
+}
+
+std::vector<std::string> BrokerProcess::addresses() const {
+  std::vector<std::string> result;
+  for (const network::BoundListener& listener : parts_->server->bound())
+    result.push_back(listener.name + "://" + (listener.host.empty() ? "0.0.0.0" : listener.host) + ":" +
+                     std::to_string(listener.port));
+  return result;
+}
+
+std::vector<std::string> BrokerProcess::log_directories() const {
+  return parts_->paths;
+}
+std::string BrokerProcess::cluster_id() const {
+  return parts_->logs->cluster_id();
+}
+
+bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
+  Parts& parts = *parts_;
+  bool clean = true;
+  const auto check = [&](std::string_view step, const Result<void>& result) {
+    if (result) return;
+    log_.error("stopping: {}: {}", step, result.error().message);
+    clean = false;
+  };
+  parts.server->begin_stop();
+  if (!parts.server->wait_stopped(deadline))
+    log_.warn("stopping: connections were closed with answers outstanding");
+  parts.ticker.reset();
+  check("fencing", parts.lifecycle->shut_down());
+  const BrokerEpoch epoch = parts.lifecycle->epoch();
+  check("metadata log", parts.gateway->close());
+  check("logs", parts.logs->shut_down(epoch));
+  parts.loops->stop();
+  parts.disk_pool->shut_down();
+  return clean;
+}
+
+void BrokerProcess::hurry() {
+  parts_->server->stop_now();
+}
+
+}  // namespace barnabas::app
