@@ -59,13 +59,17 @@ class Broker:
     """Not started by the constructor, but its ports and directory are chosen there.
 
     `properties` are server settings that come on top of the harness's own. `listeners` is the number of plaintext
-    listeners (named PLAINTEXT, PLAINTEXT2, …); `ports` holds theirs, `bootstrap` names the first. The directory
-    goes with the context manager or `clean()`, unless the test failed or BARNABAS_TEST_KEEP is set.
+    listeners (named PLAINTEXT, PLAINTEXT2, …); `ports` holds theirs, `bootstrap` names the first. `arguments` follow
+    the settings file on Barnabas's command line, `environment` is added to its environment; both as well as
+    `properties` may be changed between starts. The directory goes with the context manager or `clean()`, unless
+    BARNABAS_TEST_KEEP is set.
     """
 
-    def __init__(self, target=None, properties=None, listeners=1):
+    def __init__(self, target=None, properties=None, listeners=1, arguments=(), environment=None):
         self.target = target or chosen_target()
         self.properties = dict(properties or {})
+        self.arguments = list(arguments)
+        self.environment = dict(environment or {})
         *self.ports, self._controller_port = _free_ports(listeners + 1)
         self.port = self.ports[0]
         self.bootstrap = f"{HOST}:{self.port}"
@@ -81,6 +85,11 @@ class Broker:
         running = self._process is not None and self._process.poll() is None
         return self._process.pid if running else None
 
+    @property
+    def exit_code(self):
+        """Of the process that was started last; None while it runs."""
+        return self._process.poll()
+
     def start(self, wait=True):
         """Returns once the broker answers requests, unless told not to wait. Works again after stop() or kill()."""
         if self.pid:
@@ -89,7 +98,7 @@ class Broker:
         with open(self.log_path, "ab") as log:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=self.home,
-                env=_environment(), start_new_session=True,
+                env=_environment() | self.environment, start_new_session=True,
             )
         if wait:
             try:
@@ -117,6 +126,13 @@ class Broker:
         except subprocess.TimeoutExpired:
             self.kill()
             raise self._error(f"did not end within {_STOP_TIMEOUT_S} s of SIGTERM") from None
+
+    def signal(self, number):
+        self._process.send_signal(number)
+
+    def wait(self, timeout_s=_STOP_TIMEOUT_S):
+        """Wait for the process to end; returns its exit code."""
+        return self._process.wait(timeout_s)
 
     def kill(self):
         """SIGKILL; returns when the process is gone. Nothing to do if it has ended already."""
@@ -185,7 +201,7 @@ class Broker:
         }
         path = self.home / "server.properties"
         path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        return [str(binary), str(path)]
+        return [str(binary), str(path), *self.arguments]
 
     def _prepare_kafka(self):
         """Writes the settings; formats the storage the first time."""
