@@ -91,13 +91,11 @@ Result<std::optional<RecordBatchView>> BatchVerifier::next() {
   BARNABAS_ASSIGN(there, fill(size));
   if (!there) return damaged("the file ends within a batch");
   at = buffer_.data() + (position_ - buffer_at_);
+  if ((magic == 0 || magic == 1) && is_old_message(ByteView(at, size)))
+    return fail(ErrorKind::unsupported, place(file_, position_) + ": a message of format version " +
+                                            std::to_string(magic) + "; only version 2 is served");
   auto batch = RecordBatchView::parse(ByteView(at, size));
-  if (!batch) {
-    if (batch.error().kind == ErrorKind::unsupported && is_old_message(ByteView(at, size)))
-      return fail(ErrorKind::unsupported, place(file_, position_) + ": a message of format version " +
-                                              std::to_string(magic) + "; only version 2 is served");
-    return damaged(batch.error().message);
-  }
+  if (!batch) return damaged(batch.error().message);
   if (check_crc_ && !batch->verify_crc())
     return damaged("checksum " + std::to_string(batch->computed_crc()) + ", expected " + std::to_string(batch->crc()));
   const int64_t base = batch->base_offset().value();

@@ -114,7 +114,7 @@ class Log {
   /// verified, what is behind the first damage is dropped, and indexes, epochs and producer state are made again; see
   /// recovery(). Leftovers of deletions and compactions are dealt with as Kafka does. Blocks.
   /// `disk` and `files` must outlive the log.
-  /// ErrorKind::unsupported: messages of the formats before version 2; nothing is changed then.
+  /// ErrorKind::unsupported: messages of the formats before version 2; no batch is touched then.
   static Result<std::unique_ptr<Log>> open(io::Disk& disk, FilePool& files, std::string directory,
                                            OpenOptions options);
 
@@ -207,9 +207,11 @@ class Log {
   /// Paths of files that were renamed away since the last call; to be removed after file.delete.delay.ms.
   std::vector<std::string> take_deleted_files();
 
-  /// Drops every batch that ends at or above `offset`. Does nothing when that is not below the log end. Blocks.
+  /// Drops every batch that ends at or above `offset`, durably. Does nothing when that is not below the log end. The caller
+  /// writes the recovery-point checkpoint before it appends again. An error breaks the log. Blocks.
   Result<void> truncate_to(Offset offset);
-  /// Drops everything; the log goes on at `offset`, which is its start and end then. Blocks.
+  /// Drops everything, durably; the log goes on at `offset`, which is its start and end then. Checkpoint and errors as with
+  /// truncate_to. Blocks.
   Result<void> truncate_fully_and_start_at(Offset offset);
 
   uint64_t size_bytes() const;
@@ -220,8 +222,10 @@ class Log {
   const std::string& topic() const;
   PartitionIndex partition() const;
   std::string directory() const;
-  /// From partition.metadata; zero when there is no such file.
+  /// From partition.metadata; zero when there is no such file, ErrorKind::corrupt when a power cut spoilt it.
   Result<Uuid> topic_id();
+  /// Writes partition.metadata anew. Durable after the next flush.
+  Result<void> set_topic_id(const Uuid& topic_id);
   std::shared_ptr<const LogConfig> config() const;
   void set_config(std::shared_ptr<const LogConfig> config);
   const RecoveryReport& recovery() const;

@@ -132,7 +132,11 @@ Result<void> cut(LogState& log, Offset offset) {
     log.directory_dirty = true;
   }
   log.changed_since_open = true;
-  if (keep + 1 < log.segments.size()) BARNABAS_TRY(log.delete_segments(keep + 1, log.segments.size() - keep - 1));
+  if (keep + 1 < log.segments.size()) {
+    BARNABAS_TRY(log.delete_segments(keep + 1, log.segments.size() - keep - 1));
+    // Were the cut below to survive a power cut and this not, there would be a hole.
+    BARNABAS_TRY(log.disk().sync_directory(log.files->directory()));
+  }
   LogSegment& segment = log.active();
   BARNABAS_ASSIGN(const auto first_gone, segment.find_batch(offset, segment.size()));
   BARNABAS_TRY(segment.truncate(first_gone ? first_gone->position : segment.size()));
@@ -154,6 +158,7 @@ Result<void> LogState::start_anew(Offset offset, TimestampMs now) {
   truncate_snapshots(no_offset);
   BARNABAS_ASSIGN(std::shared_ptr<LogSegment> segment,
                   LogSegment::create(files, offset, now));
+  BARNABAS_TRY(disk().sync_directory(files->directory()));
   producers = std::make_unique<ProducerState>();
   maybe_unstable.store(false);
   changed_since_open = true;

@@ -72,7 +72,7 @@ class LogSegment {
   /// The segment gets no more batches for now: completes its index files.
   Result<void> finish_indexes();
 
-  /// Cuts off everything from `position` on and makes the indexes anew.
+  /// Cuts off everything from `position` on, durably, and makes the indexes anew.
   Result<void> truncate(uint64_t position);
   /// Makes both indexes anew from batches [0, size).
   Result<void> rebuild_indexes(int32_t index_interval_bytes);

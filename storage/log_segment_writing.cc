@@ -141,6 +141,7 @@ Result<void> LogSegment::truncate(uint64_t position) {
   BARNABAS_ASSERT(position <= size());
   BARNABAS_ASSIGN(const std::shared_ptr<io::File> log, file());
   BARNABAS_TRY(log->truncate(position));
+  BARNABAS_TRY(log->sync_data());
   set_size(position);
   synced_size_.store(0, std::memory_order_release);
   std::lock_guard lock(mutex_);
