@@ -1,12 +1,13 @@
 """Every golden record batch, good and bad, produced to a topic of its own."""
 
 import struct
+import zlib
 
 import codes
 from base import IS_KAFKA, KEEP_FOR_EVER, ConformanceTest, eventually
 from differences import differ
-from records import crc32c, split
-from wire import vectors
+from records import GZIP, Batch, crc32c, split
+from wire import varint, vectors
 
 CRC, LEADER_EPOCH, LOG_APPEND_MAX_TIME = slice(17, 21), slice(12, 16), slice(35, 43)
 BIG = 100_000
@@ -150,4 +151,20 @@ class Bombs(ConformanceTest):
         for case in bombs:
             for _ in range(3):
                 self.client.produce(topic, bytes.fromhex(case["hex"]))
+        self.assertLess(self.resident_bytes() - before, 32 * MEGABYTE)
+
+    def test_a_gzip_batch_of_a_quarter_gigabyte_is_streamed(self):
+        if IS_KAFKA:
+            self.skipTest("Java's heap says nothing of this")
+        topic = self.new_topic(max_message_bytes="10000000")
+        size = 256 * MEGABYTE
+        front = bytes([0]) + varint(0) + varint(0) + varint(-1) + varint(size)
+        packer = zlib.compressobj(9, wbits=31)
+        body = packer.compress(varint(len(front) + size + 1) + front)
+        body += b"".join(packer.compress(bytes(MEGABYTE)) for _ in range(256)) + packer.compress(b"\0") + packer.flush()
+        before = self.resident_bytes()
+        got = self.client.produce(topic, Batch(codec=GZIP, body=body).encode())
+        self.assertIn(got.errorCode, (codes.NONE, codes.INVALID_RECORD, codes.MESSAGE_TOO_LARGE))
+        self.assertLess(self.resident_bytes() - before, 32 * MEGABYTE)
+        self.assertEqual(self.client.list_offset(topic, 0).errorCode, codes.NONE)  # looks into the batch as well
         self.assertLess(self.resident_bytes() - before, 32 * MEGABYTE)

@@ -138,7 +138,7 @@ class Waiting(ConformanceTest):
         for version in (4, 7, 11, 12, 13, 15, 18):
             name = topic_id if version >= apis.FETCH_FIRST_WITH_TOPIC_ID else topic
             took, answer = self.timed([fetched(name, version=version)], version, max_wait_ms=500)
-            self.assertTrue(0.45 <= took <= 1.5, (version, took))
+            self.assertTrue(0.45 <= took <= 2.5, (version, took))
             self.assertEqual(answer.responses[0].partitions[0].errorCode, 0)
 
     def test_what_need_not_wait_is_answered_at_once(self):
@@ -165,7 +165,7 @@ class Waiting(ConformanceTest):
         producer = self.new_client()
         threading.Timer(0.3, lambda: producer.append(topic, b"a", partition=1)).start()
         took, answer = self.timed([fetched(topic, 0, 0), fetched(topic, 0, 1)], max_wait_ms=10_000)
-        self.assertTrue(0.25 <= took <= 2.0, took)
+        self.assertTrue(0.25 <= took <= 3.0, took)
         got = {p.partitionIndex: values_of(p.records) for t in answer.responses for p in t.partitions}
         self.assertEqual(got, {0: [], 1: [b"a"]})
 
@@ -173,7 +173,7 @@ class Waiting(ConformanceTest):
         topic = self.new_topic()
         self.client.append(topic, b"a")
         took, answer = self.timed([fetched(topic)], max_wait_ms=600, min_bytes=1_000_000)
-        self.assertTrue(0.55 <= took <= 1.6, took)
+        self.assertTrue(0.55 <= took <= 2.5, took)
         self.assertEqual(values_of(answer.responses[0].partitions[0].records), [b"a"])
 
     def test_min_bytes_are_counted_over_all_partitions_and_several_appends(self):

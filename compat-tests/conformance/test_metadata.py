@@ -120,16 +120,19 @@ class Cluster(ConformanceTest):
 
 @unittest.skipIf(os.environ.get("BARNABAS_BOOTSTRAP"), "needs a broker of its own")
 class Listeners(unittest.TestCase):
-    def test_each_listener_names_its_own_address(self):
-        with Broker(listeners=2) as broker:
-            for port in broker.ports:
-                client = Client((HOST, port))
+    def test_each_listener_names_its_own_advertised_address(self):
+        advertised = ("first.example", 1111), ("second.example", 2222)
+        with Broker(listeners=2, properties={"advertised.listeners": ",".join(
+                f"PLAINTEXT{number}://{host}:{port}" for number, (host, port) in zip(("", 2), advertised))}) as broker:
+            for own, address in zip(broker.ports, advertised):
+                client = Client((HOST, own))
                 try:
                     for version in apis.versions("Metadata"):
-                        told = [b.port for b in client.call("Metadata", version, topics=[]).brokers]
-                        self.assertEqual(told, [port])
+                        told = [(b.host, b.port) for b in client.call("Metadata", version, topics=[]).brokers]
+                        self.assertEqual(told, [address])
                     for version in apis.versions("DescribeCluster"):
-                        self.assertEqual([b.port for b in client.call("DescribeCluster", version).brokers], [port])
+                        told = [(b.host, b.port) for b in client.call("DescribeCluster", version).brokers]
+                        self.assertEqual(told, [address])
                 finally:
                     client.close()
 
