@@ -21,7 +21,7 @@ std::vector<std::byte> batch(size_t value_bytes, size_t batch_bytes, Codec codec
     std::string value;
     while (value.size() < value_bytes) value += "field" + std::to_string(random.below(1000)) + "=";
     value.resize(value_bytes);
-    builder.append(now + static_cast<int64_t>(size % 100), std::nullopt, as_byte_view(value));
+    builder.append(now + static_cast<int64_t>(size / 2000), std::nullopt, as_byte_view(value));
   }
   return builder.build();
 }

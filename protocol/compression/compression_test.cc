@@ -32,7 +32,8 @@ Bytes random_bytes(size_t size, uint64_t seed) {
 Bytes words(size_t size, uint64_t seed = 1) {
   SeededRandom random(seed);
   std::string text;
-  while (text.size() < size) text += "word" + std::to_string(random.below(5000)) + " ";
+  text.reserve(size + 16);
+  while (text.size() < size) text.append("word").append(std::to_string(random.below(5000))).append(" ");
   text.resize(size);
   return test::to_bytes(text);
 }
@@ -45,7 +46,7 @@ Bytes joined(Bytes a, const Bytes& b) {
 TEST(Compression, every_codec_gives_back_what_it_was_given) {
   for (const Codec codec : {Codec::none, Codec::gzip, Codec::snappy, Codec::lz4, Codec::zstd}) {
     for (const size_t size : {size_t{0}, size_t{1}, size_t{100}, size_t{32767}, size_t{32768}, size_t{32769},
-                              size_t{65536}, size_t{200000}, size_t{3000001}}) {
+                              size_t{65536}, size_t{300001}}) {
       for (const Bytes& content : {words(size), random_bytes(size, size + 1), Bytes(size)}) {
         const Bytes compressed = compress({codec, {}}, content);
         const auto back = decompress(codec, compressed, no_limit);
@@ -107,7 +108,7 @@ TEST(Compression, flipped_bits_never_crash_nor_grow) {
   SeededRandom random(7);
   for (const Codec codec : real_codecs) {
     const Bytes compressed = compress({codec, {}}, words(5000));
-    for (int round = 0; round < 3000; ++round) {
+    for (int round = 0; round < 500; ++round) {
       Bytes damaged = compressed;
       for (uint64_t flips = 1 + random.below(4); flips > 0; --flips) {
         damaged[random.below(damaged.size())] ^= static_cast<std::byte>(1 << random.below(8));
@@ -211,13 +212,13 @@ TEST(Snappy, many_chunks_are_one_content) {
 }
 
 TEST(Snappy, a_block_without_framing_is_read) {
-  for (const size_t size : {0, 1, 100, 32768, 1 << 20, (1 << 20) + 1, 9000000}) {
+  for (const size_t size : {0, 1, 100, 32768, 1 << 20, (1 << 20) + 1}) {
     const Bytes content = words(size);
     EXPECT_EQ(decompress(Codec::snappy, raw_snappy(content), no_limit).value(), content) << size;
   }
-  const Bytes noise = random_bytes(5000000, 3);
+  const Bytes noise = random_bytes(1500000, 3);
   EXPECT_EQ(decompress(Codec::snappy, raw_snappy(noise), no_limit).value(), noise);
-  EXPECT_EQ(decompress(Codec::snappy, raw_snappy(Bytes(30000000)), no_limit).value(), Bytes(30000000));
+  EXPECT_EQ(decompress(Codec::snappy, raw_snappy(Bytes(9000000)), no_limit).value(), Bytes(9000000));
 }
 
 TEST(Snappy, versions_written_little_endian_are_still_read) {
@@ -237,9 +238,9 @@ TEST(Snappy, a_block_that_lies_about_its_length_is_refused) {
 
 TEST(SnappyBlockDecoder, agrees_with_the_library_on_every_element) {
   SeededRandom random(11);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 30; ++round) {
     Bytes content;
-    while (content.size() < 200000) {
+    while (content.size() < 100000) {
       const Bytes piece = random.one_in(2) ? random_bytes(random.below(3000), random.next()) : Bytes(random.below(3000));
       content = joined(std::move(content), piece);
       if (random.one_in(3)) content = joined(content, words(random.below(5000), random.below(3)));
@@ -254,7 +255,6 @@ TEST(SnappyBlockDecoder, agrees_with_the_library_on_every_element) {
     while (const size_t piece = decoder.read(MutableByteView(back).subspan(at)).value()) at += piece;
     back.resize(at);
     ASSERT_EQ(back, content);
-    if (round >= 20 && round % 10 != 0) continue;
     Bytes damaged = raw;
     damaged[random.below(damaged.size())] ^= static_cast<std::byte>(1 + random.below(255));
     elements = damaged;
@@ -272,7 +272,8 @@ TEST(SnappyBlockDecoder, a_copy_from_before_the_window_is_refused) {
   // 9 MiB of one byte by copies, then a copy from 5 MiB back.
   Bytes block = test::from_hex("00ff");
   size_t size = 1;
-  for (; size < (9 << 20); size += 64) block = joined(std::move(block), test::from_hex("fe0100"));
+  const Bytes copy = test::from_hex("fe0100");
+  for (; size < (9 << 20); size += 64) block.insert(block.end(), copy.begin(), copy.end());
   block = joined(std::move(block), test::from_hex("0f00005000"));
   SnappyBlockDecoder decoder;
   decoder.reset(block, size + 4);

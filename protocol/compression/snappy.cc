@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/endian.h"
@@ -42,31 +44,34 @@ class SnappyDecompressor final : public Decompressor {
         if (size > 0) return size;
         streaming_ = false;
       }
-      BARNABAS_ASSIGN(const bool more, next_block());
-      if (!more) return 0;
+      BARNABAS_ASSIGN(const std::optional<ByteView> block, next_block());
+      if (!block) return 0;
+      BARNABAS_ASSIGN(const size_t size, open_block(*block, into));
+      if (size > 0) return size;
     }
   }
 
   size_t memory_bytes() const override { return capacity_ + block_.memory_bytes(); }
 
  private:
-  Result<bool> next_block() {
+  /// The next raw block, with its length in front; nothing at the end.
+  Result<std::optional<ByteView>> next_block() {
     if (!began_) {
       began_ = true;
       if (rest_.empty()) return fail(ErrorKind::corrupt, "snappy: no data at all");
       framed_ = begins_with_xerial_magic(rest_);
-      if (!framed_) return open_block(std::exchange(rest_, {}));
+      if (!framed_) return std::exchange(rest_, {});
     }
-    if (!framed_) return false;
+    if (!framed_) return std::nullopt;
     while (begins_with_xerial_magic(rest_)) BARNABAS_TRY(skip_header());
     // Java takes up to three bytes behind the last chunk for the end, too.
-    if (rest_.size() < 4) return false;
+    if (rest_.size() < 4) return std::nullopt;
     const auto size = load_big_endian<uint32_t>(rest_.data());
     rest_ = rest_.subspan(4);
     if (size > rest_.size()) return fail(ErrorKind::corrupt, "snappy: the data ends within a chunk");
     const ByteView block = rest_.first(size);
     rest_ = rest_.subspan(size);
-    return open_block(block);
+    return block;
   }
 
   Result<void> skip_header() {
@@ -77,24 +82,31 @@ class SnappyDecompressor final : public Decompressor {
     return {};
   }
 
-  Result<bool> open_block(ByteView block) {
+  /// Decompresses the block into `into` if all of it fits, and says how much that was; else readies it for reading.
+  Result<size_t> open_block(ByteView block, MutableByteView into) {
     ByteView elements = block;
     BARNABAS_ASSIGN(const uint32_t content, take_snappy_content_length(elements));
     if (content > whole_block_bytes_max) {
       block_.reset(elements, content);
       streaming_ = true;
-      return true;
+      return 0;
     }
-    if (capacity_ < content) {
-      capacity_ = std::max<size_t>(content, xerial_chunk_bytes);
+    const bool direct = content <= into.size();
+    if (!direct && capacity_ < content) {
+      capacity_ = content;
       buffer_ = std::make_unique_for_overwrite<std::byte[]>(capacity_);
     }
-    if (!snappy::RawUncompress(chars(block.data()), block.size(), chars(buffer_.get()))) {
+    std::byte* to = direct ? into.data() : buffer_.get();
+    size_t library_says = 0;
+    BARNABAS_ASSERT(snappy::GetUncompressedLength(chars(block.data()), block.size(), &library_says));
+    BARNABAS_ASSERT(library_says == content);
+    if (!snappy::RawUncompress(chars(block.data()), block.size(), chars(to))) {
       return fail(ErrorKind::corrupt, "snappy: a block does not decompress");
     }
+    if (direct) return content;
     at_ = 0;
     size_ = content;
-    return true;
+    return 0;
   }
 
   ByteView rest_;

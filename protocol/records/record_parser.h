@@ -65,11 +65,18 @@ inline RecordFault parse_record_body(const std::byte* at, const std::byte* end, 
   if (at == end) return RecordFault::record_cut;
   record.end = end;
   record.attributes = static_cast<int8_t>(*at++);
-  if (!read_varlong(at, end, record.timestamp_delta) || !read_varint(at, end, record.offset_delta)) {
-    return RecordFault::varint;
+  // Only short records need a look at the end for each of the first numbers.
+  if (end - at >= static_cast<std::ptrdiff_t>(varlong_bytes_max + 2 * varint_bytes_max)) [[likely]] {
+    if (!read_zigzag<uint64_t, true>(at, end, record.timestamp_delta)) return RecordFault::varint;
+    if (!read_zigzag<uint32_t, true>(at, end, record.offset_delta)) return RecordFault::varint;
+    record.behind_offset_delta = at;
+    if (!read_zigzag<uint32_t, true>(at, end, record.key_bytes)) return RecordFault::varint;
+  } else {
+    if (!read_varlong(at, end, record.timestamp_delta)) return RecordFault::varint;
+    if (!read_varint(at, end, record.offset_delta)) return RecordFault::varint;
+    record.behind_offset_delta = at;
+    if (!read_varint(at, end, record.key_bytes)) return RecordFault::varint;
   }
-  record.behind_offset_delta = at;
-  if (!read_varint(at, end, record.key_bytes)) return RecordFault::varint;
   if (record.key_bytes > end - at) return RecordFault::key_length;
   record.key = at;
   if (record.key_bytes > 0) at += record.key_bytes;

@@ -19,26 +19,29 @@ constexpr uint32_t zigzag_encode(int32_t n) { return (static_cast<uint32_t>(n) <
 constexpr uint64_t zigzag_encode(int64_t n) { return (static_cast<uint64_t>(n) << 1) ^ static_cast<uint64_t>(n >> 63); }
 
 /// Reads forward from `at`, never to `end` or beyond; false when the bytes end or the number is too long.
-template <class Unsigned, class Signed>
-inline bool read_zigzag(const std::byte*& at, const std::byte* end, Signed& number) {
+/// `ends_late`: the caller knows that as many bytes as a number may have are there.
+template <class Unsigned, bool ends_late, class Signed>
+[[gnu::always_inline]] inline bool read_zigzag(const std::byte*& at, const std::byte* end, Signed& number) {
   constexpr size_t bytes_max = sizeof(Unsigned) == 4 ? varint_bytes_max : varlong_bytes_max;
   // One byte is the rule for deltas and counts, two for lengths.
-  if (end - at >= 2) [[likely]] {
-    const auto first = std::to_integer<Unsigned>(at[0]);
-    if (first < 0x80) {
-      at += 1;
-      number = zigzag_decode(first);
-      return true;
-    }
+  if (!ends_late && at == end) return false;
+  const auto first = std::to_integer<Unsigned>(at[0]);
+  if (first < 0x80) [[likely]] {
+    at += 1;
+    number = zigzag_decode(first);
+    return true;
+  }
+  if (ends_late || end - at >= 2) [[likely]] {
     const auto second = std::to_integer<Unsigned>(at[1]);
-    if (second < 0x80) {
+    if (second < 0x80) [[likely]] {
       at += 2;
       number = zigzag_decode((first & 0x7f) | (second << 7));
       return true;
     }
   }
-  Unsigned raw = 0;
-  for (size_t i = 0; i < bytes_max && at != end; ++i) {
+  Unsigned raw = first & 0x7f;
+  ++at;
+  for (size_t i = 1; i < bytes_max && (ends_late || at != end); ++i) {
     const auto byte = std::to_integer<Unsigned>(*at++);
     raw |= (byte & 0x7f) << (7 * i);
     if (byte < 0x80) {
@@ -50,10 +53,10 @@ inline bool read_zigzag(const std::byte*& at, const std::byte* end, Signed& numb
 }
 
 inline bool read_varint(const std::byte*& at, const std::byte* end, int32_t& number) {
-  return read_zigzag<uint32_t>(at, end, number);
+  return read_zigzag<uint32_t, false>(at, end, number);
 }
 inline bool read_varlong(const std::byte*& at, const std::byte* end, int64_t& number) {
-  return read_zigzag<uint64_t>(at, end, number);
+  return read_zigzag<uint64_t, false>(at, end, number);
 }
 
 inline size_t varlong_bytes(int64_t number) {
