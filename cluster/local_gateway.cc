@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <utility>
 
 #include "base/clock.h"
@@ -10,6 +11,9 @@
 namespace barnabas::cluster {
 
 using protocol::ErrorCode;
+
+/// A start is not to wait for a file that nobody needs before the next one.
+constexpr std::chrono::milliseconds idle_before_state{500};
 
 /// One waiting request.
 struct LocalGateway::Operation {
@@ -98,11 +102,19 @@ void LocalGateway::submit(Request request, Done<Response> done,
 }
 
 void LocalGateway::run() {
+  bool state_written = false;
+  const auto has_work = [this] { return closing_ || !queue_.empty(); };
   while (true) {
     std::deque<std::unique_ptr<Operation>> batch;
     {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return closing_ || !queue_.empty(); });
+      if (!state_written && !wake_.wait_for(lock, idle_before_state, has_work)) {
+        lock.unlock();
+        write_state();
+        state_written = true;
+        continue;
+      }
+      wake_.wait(lock, has_work);
       if (queue_.empty()) return;
       batch.swap(queue_);
     }
@@ -164,6 +176,13 @@ void LocalGateway::write_snapshot_if_due() {
   } else {
     fail_for_good(written.error());
   }
+}
+
+void LocalGateway::write_state() {
+  if (failed_) return;
+  auto written = quorum_->write_state();
+  if (written) return;
+  if (written.error().kind != ErrorKind::no_space) fail_for_good(written.error());
 }
 
 void LocalGateway::create_topics(protocol::CreateTopicsRequest request, Done<protocol::CreateTopicsResponse> done) {

@@ -69,6 +69,7 @@ class LocalGateway final : public ControllerGateway {
   bool append(Operation& operation, std::vector<metadata::NextImage>& images);
   void fail_for_good(const Error& error);
   void write_snapshot_if_due();
+  void write_state();
   void stop_thread();
 
   metadata::ImagePublisher& publisher_;

@@ -38,6 +38,7 @@ class Node {
     options.quorum.node_id = node;
     options.quorum.directory_id = directory_id();
     options.quorum.snapshot_bytes = snapshot_bytes;
+    options.quorum.clean = previous != BrokerEpoch{-1};
     options.static_config = &config;
     options.on_failure = [this](const Error&) { failed = true; };
     BARNABAS_ASSIGN(gateway, LocalGateway::start(disk_, files_, *publisher, std::move(options)));

@@ -50,12 +50,12 @@ Result<std::unique_ptr<LocalQuorum>> LocalQuorum::open(io::Disk& disk, storage::
                                                        LocalQuorumOptions options, TimestampMs now) {
   metadata::MetadataImage start;
   start.cluster_id = options.cluster_id;
-  BARNABAS_ASSIGN(auto log, MetadataLog::open(disk, files, options.log_directory, start, now));
-  std::unique_ptr<LocalQuorum> quorum(new LocalQuorum(std::move(options), std::move(log)));
+  BARNABAS_ASSIGN(auto log, MetadataLog::open(disk, files, options.log_directory, options.clean, start, now));
+  std::unique_ptr<LocalQuorum> quorum(new LocalQuorum(disk, std::move(options), std::move(log)));
   // What is loaded so far is needed as an image for the checks.
   if (!quorum->log_->replayer().in_transaction()) BARNABAS_TRY(quorum->log_->replayer().take());
   BARNABAS_TRY(quorum->check_voters());
-  BARNABAS_TRY(quorum->become_leader(disk, now));
+  BARNABAS_TRY(quorum->become_leader(now));
   return quorum;
 }
 
@@ -89,18 +89,16 @@ Result<void> LocalQuorum::check_voters() {
   return {};
 }
 
-Result<void> LocalQuorum::become_leader(io::Disk& disk, TimestampMs now) {
+Result<void> LocalQuorum::become_leader(TimestampMs now) {
   LeaderEpoch last = std::max(log_->last_epoch(), LeaderEpoch{0});
   // A damaged quorum-state is no loss: the log names the epoch of every batch, and nobody else can have voted.
-  if (auto state = read_quorum_state(disk, log_->directory()); state && *state) {
+  if (auto state = read_quorum_state(disk_, log_->directory()); state && *state) {
     last = std::max(last, (*state)->epoch);
   } else if (!state && state.error().kind == ErrorKind::io) {
     return std::unexpected(std::move(state).error());
   }
   epoch_ = last + 1;
   const bool is_new = log_->end_offset() == Offset{0} && image()->features.empty();
-  const int16_t kraft_version = is_new ? new_kraft_version : image()->kraft_version;
-  BARNABAS_TRY(write_quorum_state(disk, log_->directory(), {options_.node_id, epoch_}, kraft_version, options_.node_id));
 
   std::vector<metadata::ControlRecord> control{metadata::leader_change_record(options_.node_id, {options_.node_id})};
   if (is_new) {
@@ -178,8 +176,17 @@ Result<metadata::NextImage> LocalQuorum::append(const metadata::RecordList& reco
 
 Result<void> LocalQuorum::commit() { return log_->flush(); }
 
+Result<void> LocalQuorum::write_state() {
+  if (state_written_) return {};
+  BARNABAS_TRY(write_quorum_state(disk_, log_->directory(), {options_.node_id, epoch_}, image()->kraft_version,
+                                  options_.node_id));
+  state_written_ = true;
+  return {};
+}
+
 Result<void> LocalQuorum::close_clean() {
   BARNABAS_TRY(commit());
+  BARNABAS_TRY(write_state());
   return log_->close_clean();
 }
 

@@ -30,6 +30,8 @@ struct LocalQuorumOptions {
   std::string cluster_id;
   NodeId node_id;
   Uuid directory_id;  ///< of log_directory, from meta.properties
+  /// The last run ended cleanly (the directory's clean-shutdown marker): the log needs no recovery.
+  bool clean = false;
   /// Where a controller of this node would listen: Kafka looks it up in the Voters record when the directory moves there.
   metadata::BrokerEndpoint controller_endpoint{"CONTROLLER", "127.0.0.1", 9093, 0};
   /// For a new log only.
@@ -42,8 +44,8 @@ struct LocalQuorumOptions {
 /// Kafka's (docs/formats/metadata-log.md). One thread.
 class LocalQuorum {
  public:
-  /// Loads the log and becomes leader in the next epoch; a new log gets the bootstrap records. Everything loaded and
-  /// written is durable on return. Blocks.
+  /// Loads the log and becomes leader in the next epoch; a new log gets the bootstrap records. All of it is durable on
+  /// return, except for quorum-state. Blocks.
   /// ErrorKind::invalid, with what was found and what was expected, for a directory of a quorum that is not this node alone.
   static Result<std::unique_ptr<LocalQuorum>> open(io::Disk& disk, storage::FilePool& files,
                                                    LocalQuorumOptions options, TimestampMs now);
@@ -59,6 +61,9 @@ class LocalQuorum {
   Offset next_offset() const { return log_->end_offset(); }
   LeaderEpoch epoch() const { return epoch_; }
 
+  /// Writes quorum-state, once. May wait until there is time: whoever reads an old one takes the epoch from the log. Blocks.
+  Result<void> write_state();
+
   bool snapshot_due() const { return log_->bytes_since_snapshot() >= options_.snapshot_bytes; }
   /// Of image(), which must be committed. Blocks.
   Result<void> write_snapshot(TimestampMs now) { return log_->write_snapshot(*image(), now); }
@@ -68,17 +73,19 @@ class LocalQuorum {
   Result<void> close_clean();
 
  private:
-  LocalQuorum(LocalQuorumOptions options, std::unique_ptr<MetadataLog> log)
-      : options_(std::move(options)), log_(std::move(log)) {}
+  LocalQuorum(io::Disk& disk, LocalQuorumOptions options, std::unique_ptr<MetadataLog> log)
+      : disk_(disk), options_(std::move(options)), log_(std::move(log)) {}
 
   Result<void> check_voters();
-  Result<void> become_leader(io::Disk& disk, TimestampMs now);
+  Result<void> become_leader(TimestampMs now);
   Result<void> append_bootstrap(TimestampMs now);
   Result<void> append_controller(TimestampMs now);
 
+  io::Disk& disk_;
   LocalQuorumOptions options_;
   std::unique_ptr<MetadataLog> log_;
   LeaderEpoch epoch_ = no_leader_epoch;
+  bool state_written_ = false;
 };
 
 }  // namespace barnabas::cluster

@@ -49,11 +49,11 @@ Uuid metadata_topic_id() {
 }
 
 Result<std::unique_ptr<MetadataLog>> MetadataLog::open(io::Disk& disk, storage::FilePool& files,
-                                                       const std::string& log_directory,
+                                                       const std::string& log_directory, bool clean,
                                                        const metadata::MetadataImage& start, TimestampMs now) {
   std::unique_ptr<MetadataLog> log(new MetadataLog(disk, log_directory + "/" + std::string(metadata_log_directory)));
   BARNABAS_TRY(log->load_snapshot(start));
-  BARNABAS_TRY(log->open_log(files, now));
+  BARNABAS_TRY(log->open_log(files, clean, now));
   if (auto replayed = log->replay_log(); !replayed) return fail(log->directory_, std::move(replayed).error());
   return log;
 }
@@ -78,12 +78,12 @@ Result<void> MetadataLog::load_snapshot(const metadata::MetadataImage& start) {
   return {};
 }
 
-Result<void> MetadataLog::open_log(storage::FilePool& files, TimestampMs now) {
+Result<void> MetadataLog::open_log(storage::FilePool& files, bool clean, TimestampMs now) {
   storage::Log::OpenOptions options;
   options.topic = "__cluster_metadata";
   options.topic_id = metadata_topic_id();
   options.config = log_config();
-  options.log_start_offset = Offset{0};
+  options.clean = clean;
   options.now = now;
   BARNABAS_ASSIGN(log_, storage::Log::open(disk_, files, directory_, std::move(options)));
   if (!snapshot_) {

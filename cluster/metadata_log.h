@@ -25,11 +25,11 @@ Uuid metadata_topic_id();
 /// quorum's business. Format: docs/formats/metadata-log.md. One thread.
 class MetadataLog {
  public:
-  /// Opens the log below `log_directory`, made if missing, and replays it: the newest whole snapshot, then every batch after it. Always
-  /// verified in full, as Kafka does; a torn tail is dropped. `start` gives the cluster id. Blocks.
+  /// Opens the log below `log_directory`, made if missing, and replays it: the newest snapshot, then every batch after it,
+  /// each with its checksum. Unless the last run ended cleanly a torn tail is dropped. `start` gives the cluster id. Blocks.
   /// ErrorKind::corrupt when batches before the log's start are in no snapshot; what the replay cannot read is its error.
   static Result<std::unique_ptr<MetadataLog>> open(io::Disk& disk, storage::FilePool& files,
-                                                   const std::string& log_directory,
+                                                   const std::string& log_directory, bool clean,
                                                    const metadata::MetadataImage& start, TimestampMs now);
 
   /// Appends one batch to the page cache and replays it. After an error nothing was appended.
@@ -55,7 +55,7 @@ class MetadataLog {
   MetadataLog(io::Disk& disk, std::string directory) : disk_(disk), directory_(std::move(directory)) {}
 
   Result<void> load_snapshot(const metadata::MetadataImage& start);
-  Result<void> open_log(storage::FilePool& files, TimestampMs now);
+  Result<void> open_log(storage::FilePool& files, bool clean, TimestampMs now);
   Result<void> replay_log();
   Result<void> append_batch(std::vector<std::byte> batch, LeaderEpoch epoch, TimestampMs now);
   Result<void> remove_superfluous(const metadata::SnapshotId& kept, TimestampMs now);
