@@ -14,6 +14,8 @@ using protocol::ListOffsetsRequest;
 using protocol::ListOffsetsResponse;
 using Answer = ListOffsetsResponse::ListOffsetsPartitionResponse;
 
+constexpr int16_t first_version_with_epochs = 4;
+
 enum SpecialTimestamp : int64_t {
   latest = -1,
   earliest = -2,
@@ -121,6 +123,7 @@ ListOffsetsResponse answer_all(Call& call, const ListOffsetsRequest& request) {
                                         : answer_partition(call, request, topic.name, wanted, answer);
       answer.error_code = static_cast<int16_t>(error);
       if (error != ErrorCode::none) set(answer, no_offset, no_timestamp, no_leader_epoch);
+      if (call.version() < first_version_with_epochs) answer.leader_epoch = no_leader_epoch.value();
     }
   }
   return response;
