@@ -59,19 +59,41 @@ Result<void> LogState::delete_segments(std::size_t first, std::size_t count) {
   return {};
 }
 
+namespace {
+
+// With append_mutex held: which segments go; if the active one is among them, a new one is begun.
+Result<RetentionPlan> prepare_retention(LogState& log, TimestampMs now, Offset high_watermark,
+                                        std::vector<RetentionSegment>& facts) {
+  BARNABAS_TRY(log.check_writable());
+  BARNABAS_ASSIGN(facts, retention_facts(log, now));
+  RetentionPlan plan = plan_retention(facts, *log.config, log.log_start.load(), high_watermark, now);
+  if (plan.segments < log.segments.size()) return plan;
+  BARNABAS_TRY(log.active().prepare_append());
+  auto rolled = log.roll(log.log_end.load(), now);
+  // On a full disk the others must go all the same.
+  if (!rolled && rolled.error().kind != ErrorKind::no_space) return std::unexpected(std::move(rolled).error());
+  if (!rolled) --plan.segments;
+  return plan;
+}
+
+}  // namespace
+
 Result<RetentionResult> Log::apply_retention(TimestampMs now, Offset high_watermark) {
   LogState& log = *state_;
-  std::lock_guard lock(log.append_mutex);
-  BARNABAS_TRY(log.check_writable());
-  BARNABAS_ASSIGN(const std::vector<RetentionSegment> facts, retention_facts(log, now));
-  RetentionPlan plan = plan_retention(facts, *log.config, log.log_start.load(), high_watermark, now);
-  if (plan.segments == 0) return RetentionResult{};
-  if (plan.segments == log.segments.size()) {
-    BARNABAS_TRY(log.active().prepare_append());
-    auto rolled = log.roll(log.log_end.load(), now);
-    // On a full disk the others must go all the same.
-    if (!rolled && (rolled.error().kind != ErrorKind::no_space || --plan.segments == 0)) return std::unexpected(rolled.error());
+  std::vector<RetentionSegment> facts;
+  {
+    std::lock_guard lock(log.append_mutex);
+    BARNABAS_ASSIGN(const RetentionPlan plan, prepare_retention(log, now, high_watermark, facts));
+    if (plan.segments == 0) return RetentionResult{};
   }
+  // What replaces the segments, the producer snapshots above them, must be safe before they go.
+  if (auto flushed = flush(); !flushed && flushed.error().kind != ErrorKind::no_space)
+    return std::unexpected(std::move(flushed).error());
+
+  std::lock_guard lock(log.append_mutex);
+  BARNABAS_ASSIGN(RetentionPlan plan, prepare_retention(log, now, high_watermark, facts));
+  plan.segments = std::min(plan.segments, log.segments.size() - 1);
+  if (plan.segments == 0) return RetentionResult{};
   RetentionResult result{.segments_deleted = static_cast<int>(plan.segments), .reason = describe(plan, *log.config)};
   for (std::size_t i = 0; i < plan.segments; ++i) result.bytes_deleted += facts[i].size_bytes;
   BARNABAS_TRY(log.delete_segments(0, plan.segments));

@@ -39,14 +39,6 @@ Unsynced take_unsynced(LogState& log) {
   return unsynced;
 }
 
-void give_back(LogState& log, Unsynced& unsynced) {
-  std::lock_guard lock(log.mutex);
-  log.directory_dirty = log.directory_dirty || unsynced.directory;
-  log.parent_dirty = log.parent_dirty || unsynced.parent;
-  log.epochs_dirty = log.epochs_dirty || unsynced.epochs.has_value();
-  log.unsynced_files.insert(log.unsynced_files.end(), unsynced.files.begin(), unsynced.files.end());
-}
-
 Result<void> sync(LogState& log, const Unsynced& unsynced) {
   for (const auto& segment : unsynced.segments)
     BARNABAS_TRY(segment->sync(/*with_indexes=*/segment != unsynced.segments.back()));
@@ -68,18 +60,19 @@ Result<void> sync(LogState& log, const Unsynced& unsynced) {
 
 Result<Offset> flush(LogState& log) {  // with flush_mutex held
   BARNABAS_TRY(log.check_writable());
-  Unsynced unsynced = take_unsynced(log);
+  const Unsynced unsynced = take_unsynced(log);
   if (unsynced.nothing(log.recovery_point.load())) return unsynced.end;
+  if (auto synced = sync(log, unsynced); !synced) return log.broken_by(std::move(synced).error());
   if (unsynced.epochs) {
     auto written = io::replace_file(log.disk(), log.files->path(leader_epoch_checkpoint_name), *unsynced.epochs);
     // No room for a new file: the old one is as it was, and nothing of the log is in doubt.
     if (!written && written.error().kind == ErrorKind::no_space) {
-      give_back(log, unsynced);
+      std::lock_guard lock(log.mutex);
+      log.epochs_dirty = true;
       return std::unexpected(std::move(written).error());
     }
     if (!written) return log.broken_by(std::move(written).error());
   }
-  if (auto synced = sync(log, unsynced); !synced) return log.broken_by(std::move(synced).error());
   std::lock_guard lock(log.mutex);
   log.recovery_point.store(unsynced.end, std::memory_order_release);
   if (log.generation == unsynced.generation)

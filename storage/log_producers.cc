@@ -51,6 +51,7 @@ Result<void> LogState::rebuild_producers() {
 }
 
 Result<void> LogState::replay_producers(Offset from, Offset to) {
+  if (from >= to) return {};
   for (std::size_t i = segment_index(from); i < segments.size() && segments[i]->base_offset() < to; ++i) {
     LogSegment& segment = *segments[i];
     BARNABAS_ASSIGN(const auto first, segment.find_batch(from, segment.size()));

@@ -151,7 +151,8 @@ Result<void> recover(LogState& log, Offset recovery_point) {
   log.recovery_point.store(std::min(recovery_point, end));
   log.truncate_snapshots(end);
   log.epochs.truncate_from_end(end);
-  log.directory_dirty = true;
+  // The last run may have died between making names and syncing them.
+  log.directory_dirty = log.parent_dirty = true;
   log.maybe_unstable.store(log.producers->has_unstable());
   return {};
 }

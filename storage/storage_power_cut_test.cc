@@ -141,6 +141,7 @@ class Simulation {
     const bool off = log_.disk.is_off();
     const Offset start_before = log_.start();
     const uint64_t how = random_.below(4);
+    log_.disk.power_off_at(never);
     if (!off && how == 0) {
       log_.reopen();
       ASSERT_FALSE(log_.log->recovery().scanned);
@@ -151,7 +152,7 @@ class Simulation {
       log_.crash();
       ASSERT_EQ(log_.end(), end());
     } else {
-      log_.lose_power(random_.one_in(4) ? io::Unsynced::lost : io::Unsynced::partly_kept, random_.next());
+      lose_power();
     }
     if (::testing::Test::HasFatalFailure()) return;
     ASSERT_GE(log_.end(), durable_) << log_.log->recovery().to_string();
@@ -162,6 +163,18 @@ class Simulation {
     check_records();
     check_producers();
     check_indexes(log_.disk, TestLog::directory);
+  }
+
+  // The power may go again while the log is being recovered.
+  void lose_power() {
+    const auto unsynced = random_.one_in(4) ? io::Unsynced::lost : io::Unsynced::partly_kept;
+    while (random_.one_in(3)) {
+      log_.log.reset();
+      log_.disk.power_cut(unsynced, random_.next());
+      log_.disk.power_off_at(1 + random_.below(60));
+      static_cast<void>(log_.try_open().has_value());
+    }
+    log_.lose_power(unsynced, random_.next());
   }
 
   void check_records() {
@@ -205,6 +218,7 @@ class Simulation {
     return found;
   }
 
+  static constexpr uint64_t never = uint64_t{1} << 60;
   SeededRandom random_;
   TestLog log_;
   std::vector<ModelBatch> history_;  ///< everything ever appended and not cut off, deleted records too
