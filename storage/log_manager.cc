@@ -129,15 +129,22 @@ Result<std::shared_ptr<Log>> LogManager::create(const TopicPartition& name, cons
   if (!existing && existing.error().kind == ErrorKind::offline) return std::unexpected(existing.error());
   if (!existing) return open_new(name, options, now);
 
-  const auto topic_id = existing->log->topic_id();
-  if (!topic_id) {
-    take_offline(*existing->directory, topic_id.error());
-    return std::unexpected(topic_id.error());
+  if (options.topic_id.is_zero()) return existing->log;
+  Log& log = *existing->log;
+  const auto topic_id = log.topic_id();
+  // A power cut before the first flush spoils the id, and then nothing was promised of this log but that it
+  // is there.
+  const bool is_unknown = topic_id ? topic_id->is_zero() : topic_id.error().kind != ErrorKind::io;
+  Result<void> outcome;
+  if (is_unknown) {
+    outcome = log.set_topic_id(options.topic_id);
+  } else if (!topic_id) {
+    outcome = std::unexpected(topic_id.error());
+  } else if (*topic_id != options.topic_id) {
+    outcome = fail(ErrorKind::already_exists, name.to_string() + ": topic id " + topic_id->to_string() +
+                                                  " found, " + options.topic_id.to_string() + " expected");
   }
-  if (!topic_id->is_zero() && !options.topic_id.is_zero() && *topic_id != options.topic_id) {
-    return fail(ErrorKind::already_exists, name.to_string() + ": topic id " + topic_id->to_string() +
-                                               " found, " + options.topic_id.to_string() + " expected");
-  }
+  if (!check(*existing->directory, outcome)) return std::unexpected(std::move(outcome).error());
   return existing->log;
 }
 
@@ -174,17 +181,11 @@ Result<std::shared_ptr<Log>> LogManager::open_new(const TopicPartition& name, co
   if (!open_options.config) open_options.config = std::make_shared<const LogConfig>();
   auto opened =
       Log::open(disk_, files_, directory->path_of(partition_directory_name(name)), std::move(open_options));
-  Result<void> outcome;
   if (!opened) {
-    outcome = std::unexpected(std::move(opened).error());
-  } else {
-    outcome = disk_.sync_directory(directory->info.path);
-  }
-  if (!outcome) {
-    check(*directory, outcome);
+    check(*directory, std::unexpected(opened.error()));
     const std::lock_guard guard(mutex_);
     --directory->partitions;
-    return std::unexpected(std::move(outcome).error());
+    return std::unexpected(std::move(opened).error());
   }
   std::shared_ptr<Log> log = std::move(*opened);
   const std::lock_guard guard(mutex_);

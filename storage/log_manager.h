@@ -107,7 +107,9 @@ class LogManager {
     std::shared_ptr<const LogConfig> config = {};
   };
   /// Makes the log of a partition, or returns the one there is. ErrorKind::already_exists if that one has
-  /// another topic id: remove it first. Durable when it returns. Blocks.
+  /// another topic id: remove it first. Costs no sync: until the first flush of the log has returned, a power
+  /// cut may leave nothing of it, or its topic id unreadable, and the metadata's next create makes that good.
+  /// Blocks.
   Result<std::shared_ptr<Log>> create(const TopicPartition& name, const CreateOptions& options,
                                       TimestampMs now);
 

@@ -54,6 +54,10 @@ Result<LoadSummary> LogManager::load(TimestampMs now) {
               [&](std::size_t index) { load_one(loading, index, now); });
   BARNABAS_TRY(publish(loading));
   BARNABAS_TRY(announce_failures(loading));
+  for (const auto& [name, log] : all()) {
+    ++loading.summary.logs;
+    if (log->recovery().scanned) ++loading.summary.recovered;
+  }
   return std::move(loading.summary);
 }
 
@@ -152,9 +156,6 @@ Result<void> LogManager::publish(Loading& loading) {
                                           directory.info.path + ". Move one of them away");
     }
     ++directory.partitions;
-    if (!other->second.log) continue;
-    ++loading.summary.logs;
-    if (other->second.log->recovery().scanned) ++loading.summary.recovered;
   }
   for (const auto& directory : directories_) {
     directory->recovery_points.clear();

@@ -158,4 +158,9 @@ Result<Uuid> Log::topic_id() {
   return log.topic_id;
 }
 
+Result<void> Log::set_topic_id(const Uuid& topic_id) {
+  std::lock_guard lock(state_->mutex);
+  return write_partition_metadata(*state_, topic_id);
+}
+
 }  // namespace barnabas::storage
