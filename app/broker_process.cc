@@ -243,7 +243,7 @@ Result<void> BrokerProcess::Parts::open_server() {
   const uint64_t seed = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   fetch_sessions.emplace(
       static_cast<std::size_t>(config.integer("max.incremental.fetch.session.cache.slots")), seed);
-  producer_ids.emplace(node, *gateway);
+  producer_ids.emplace(node, *gateway, publisher);
   services.emplace(broker::Services{
       .node = node,
       .cluster_id = logs->cluster_id(),

@@ -6,31 +6,57 @@
 
 namespace barnabas::broker {
 
+namespace {
+
+/// What a request says of itself, for the log line of one that is refused: whatever of its header can be
+/// read.
+std::string describe(ByteView frame) {
+  protocol::Reader reader(frame);
+  const int16_t key = reader.int16();
+  const int16_t version = reader.int16();
+  const int32_t correlation_id = reader.int32();
+  const int16_t client_id_bytes = reader.int16();
+  const auto api = protocol::api_key(key);
+  std::string text = (api ? std::string(protocol::name(*api)) + " (" + std::to_string(key) + ")"
+                          : "API key " + std::to_string(key)) +
+                     " v" + std::to_string(version) + " correlation_id=" + std::to_string(correlation_id);
+  if (reader.ok() && client_id_bytes > 0 && static_cast<std::size_t>(client_id_bytes) <= reader.remaining())
+    text += " client_id=" +
+            log_text(as_text(frame.subspan(reader.position(), static_cast<std::size_t>(client_id_bytes))));
+  return text;
+}
+
+/// The handler of a request's API, if it can take the request's version. ApiVersions takes any (KIP-511).
+const HandlerEntry* handler_of(int16_t key, int16_t version) {
+  const auto api = protocol::api_key(key);
+  const HandlerEntry* handler = api ? find_handler(*api) : nullptr;
+  if (handler == nullptr) return nullptr;
+  const bool known = version >= handler->min_version && version <= handler->max_version;
+  return known || handler->api == protocol::ApiKey::api_versions ? handler : nullptr;
+}
+
+}  // namespace
+
 void Dispatcher::start(network::IncomingRequest request) {
   const ByteView bytes = request.frame.bytes();
   protocol::Reader peek(bytes);
   const int16_t key = peek.int16();
   const int16_t version = peek.int16();
+  const int32_t correlation_id = peek.int32();
   if (!peek.ok())
     return request.slot.close("frame of " + std::to_string(bytes.size()) + " bytes holds no request header");
-
-  const auto api = protocol::api_key(key);
-  const HandlerEntry* handler = api ? find_handler(*api) : nullptr;
-  const auto what = [&] {
-    return (api ? std::string(protocol::name(*api)) : "API key " + std::to_string(key)) + " v" +
-           std::to_string(version);
-  };
-  if (handler == nullptr) return request.slot.close(what() + " is not served");
-  const bool answers_any_version = *api == protocol::ApiKey::api_versions;
-  if ((version < handler->min_version || version > handler->max_version) && !answers_any_version)
-    return request.slot.close(what() + " is not served; versions " + std::to_string(handler->min_version) +
-                              " to " + std::to_string(handler->max_version) + " are");
+  const HandlerEntry* handler = handler_of(key, version);
+  if (handler == nullptr) return request.slot.close(describe(bytes) + " is not served");
+  if (version < handler->min_version || version > handler->max_version)
+    // Nobody can know how the rest of such an ApiVersions request looks; its beginning is enough for the
+    // answer.
+    return handler->run(Call(services_, std::move(request), handler->api, version, correlation_id, {}), peek);
 
   protocol::Reader reader(bytes);
-  auto header =
-      protocol::RequestHeader::decode(reader, protocol::api_info(*api).request_header_version(version));
-  if (!header) return request.slot.close(what() + " with a malformed header: " + header.error().message);
-  handler->run(Call(services_, std::move(request), *api, version, header->correlation_id,
+  auto header = protocol::RequestHeader::decode(
+      reader, protocol::api_info(handler->api).request_header_version(version));
+  if (!header) return request.slot.close(describe(bytes) + ": malformed header: " + header.error().message);
+  handler->run(Call(services_, std::move(request), handler->api, version, correlation_id,
                     header->client_id.value_or(protocol::String())),
                reader);
 }

@@ -25,6 +25,8 @@ void ProducerIds::next(Done done) {
 void ProducerIds::request_block() {
   protocol::AllocateProducerIdsRequest request;
   request.broker_id = node_.value();
+  const auto image = metadata_.current();
+  if (const auto* self = image->broker(node_)) request.broker_epoch = self->epoch.value();
   controller_.allocate_producer_ids(
       std::move(request),
       [this](const protocol::AllocateProducerIdsResponse& response) { block_arrived(response); });

@@ -7,6 +7,7 @@
 
 #include "base/types.h"
 #include "cluster/controller_gateway.h"
+#include "metadata/publisher.h"
 #include "protocol/error_code.h"
 
 namespace barnabas::broker {
@@ -19,7 +20,9 @@ class ProducerIds {
   /// Either an id, or an error of the controller.
   using Done = std::move_only_function<void(ProducerId, protocol::ErrorCode)>;
 
-  ProducerIds(NodeId node, cluster::ControllerGateway& controller) : node_(node), controller_(controller) {}
+  /// References must outlive it.
+  ProducerIds(NodeId node, cluster::ControllerGateway& controller, const metadata::ImagePublisher& metadata)
+      : node_(node), controller_(controller), metadata_(metadata) {}
 
   /// `done` runs inside this call when an id is at hand, else on a thread of the gateway.
   void next(Done done);
@@ -30,6 +33,7 @@ class ProducerIds {
 
   const NodeId node_;
   cluster::ControllerGateway& controller_;
+  const metadata::ImagePublisher& metadata_;
   std::mutex mutex_;
   int64_t next_ = 0;
   int64_t end_ = 0;

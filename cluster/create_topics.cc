@@ -166,6 +166,7 @@ class TopicCreation {
     answer.replication_factor = static_cast<int16_t>(placements.front().replicas.size());
     answer.configs.emplace();
     for (const auto& definition : metadata::topic_configs()) {
+      if (definition.internal) continue;
       const auto effective = metadata::effective_topic_config(definition, &configs, image_, options_.node_id,
                                                               *options_.static_config);
       auto& config = answer.configs->emplace_back();

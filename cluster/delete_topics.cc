@@ -58,7 +58,7 @@ class TopicDeletion {
     for (const auto& id : ids_.single()) {
       const auto* topic = image_.topic(id);
       if (topic == nullptr) {
-        answer(nullptr, id, ApiError::plain(ErrorCode::unknown_topic_id));
+        answer(nullptr, id, error(ErrorCode::unknown_topic_id, "This server does not host this topic ID."));
       } else {
         found.emplace(id, topic->name);
         order.push_back(id);
@@ -67,7 +67,8 @@ class TopicDeletion {
     for (const auto& name : names_.single()) {
       const auto* topic = image_.topic(name);
       if (topic == nullptr) {
-        answer(&name, {}, ApiError::plain(ErrorCode::unknown_topic_or_partition));
+        answer(&name, {},
+               error(ErrorCode::unknown_topic_or_partition, "This server does not host this topic-partition."));
       } else if (ids_.is_doubled(topic->id) || !found.emplace(topic->id, name).second) {
         found.erase(topic->id);
         answer(&name, topic->id, error(ErrorCode::invalid_request,

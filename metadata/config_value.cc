@@ -61,6 +61,11 @@ Result<void> check_bounds(const ConfigDefinition& definition, std::string_view v
   if (!bounds) return {};
   if (const auto exception = definition.valid_values.find(" or "); exception != std::string_view::npos) {
     if (parse_number(definition.valid_values.substr(exception + 4)) == number) return {};
+    if (bounds->low && bounds->high && (number < *bounds->low || number > *bounds->high))
+      return refuse(definition, value,
+                    "Value must be between " + std::to_string(static_cast<int64_t>(*bounds->low)) + " and " +
+                        std::to_string(static_cast<int64_t>(*bounds->high)) + " or equal to " +
+                        std::string(definition.valid_values.substr(exception + 4)));
   }
   if (bounds->low && number < *bounds->low)
     return refuse(definition, value,

@@ -62,8 +62,9 @@ std::optional<ProducerBatch> ProducerState::find_duplicate(const protocol::Recor
 Result<void> ProducerState::check(const protocol::RecordBatchHeader& batch, AppendOrigin origin) const {
   if (origin == AppendOrigin::replication) return {};
   const ProducerStateEntry* entry = find(batch.producer_id);
+  if (batch.producer_epoch < (entry == nullptr ? no_producer_epoch : entry->epoch))
+    return old_epoch(batch, entry == nullptr ? no_producer_epoch : entry->epoch);
   if (entry == nullptr || entry->epoch == no_producer_epoch) return {};
-  if (batch.producer_epoch < entry->epoch) return old_epoch(batch, entry->epoch);
   if (origin == AppendOrigin::client) {
     if (batch.producer_epoch != entry->epoch) {
       if (batch.base_sequence != 0) return out_of_order(batch, 0);

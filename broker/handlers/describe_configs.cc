@@ -1,6 +1,8 @@
 #include "broker/handlers/describe_configs.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include "broker/broker_configs.h"
 #include "metadata/effective_config.h"
@@ -21,6 +23,37 @@ using protocol::DescribeConfigsResponse;
 using protocol::ErrorCode;
 using Resource = DescribeConfigsRequest::DescribeConfigsResource;
 using Answer = DescribeConfigsResponse::DescribeConfigsResult;
+
+/// As Integer.parseInt reads it: no blanks, a plus sign is fine.
+std::optional<int32_t> java_integer(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// A sentence on a setting, made from what is known of it.
+std::string documentation_of(const ConfigDefinition& definition) {
+  static constexpr const char* types[] = {"",     "boolean", "string", "int",   "short",
+                                          "long", "double",  "list",   "class", "password"};
+  std::string text = std::string("Type: ") + types[static_cast<std::size_t>(definition.type)] + ".";
+  if (!definition.valid_values.empty())
+    text += " Valid values: " + std::string(definition.valid_values) + ".";
+  text += definition.default_value == nullptr
+              ? " No default."
+              : " Default: \"" + std::string(definition.default_value) + "\".";
+  return text;
+}
+
+/// Settings that Kafka shows only when somebody has set them, and our own, which its tools do not know.
+bool shown_when_set_only(const ConfigDefinition& definition) {
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"disk.threads", "follower.replication.throttled.rate", "leader.replication.throttled.rate",
+       "log.flush.before.ack", "log.open.files.max", "log.validate.contents",
+       "replica.alter.log.dirs.io.max.bytes.per.second"});
+  return std::ranges::find(names, definition.name) != names.end();
+}
 
 class Describer {
  public:
@@ -97,7 +130,7 @@ class Describer {
   void describe_broker() {
     const std::string_view name = resource_.resource_name;
     if (!name.empty()) {
-      const auto id = metadata::parse_integer(name);
+      const auto id = java_integer(name);
       if (!id)
         return fail(ErrorCode::invalid_request,
                     "Broker id must be an integer, but it is: " + std::string(name));
@@ -111,6 +144,9 @@ class Describer {
       const auto effective =
           name.empty() ? default_of_all_brokers(definition, *image_)
                        : effective_broker_config(definition, *image_, services_.node, services_.config);
+      const bool set = effective.source != ConfigSource::default_config;
+      const bool asked = resource_.configuration_keys && !resource_.configuration_keys->empty();
+      if (!set && !asked && (name.empty() || shown_when_set_only(definition))) continue;
       if (!name.empty() || effective.value)
         add(definition, effective, definition.update_mode == metadata::UpdateMode::read_only);
     }
@@ -138,6 +174,7 @@ class Describer {
     entry.is_sensitive = sensitive;
     entry.config_type = static_cast<int8_t>(definition.type);
     entry.documentation = std::nullopt;
+    if (request_.include_documentation) entry.documentation = protocol::String(documentation_of(definition));
     if (!request_.include_synonyms) return;
     for (const ConfigValueAt& at : effective.synonyms) {
       auto& synonym = entry.synonyms.emplace_back();

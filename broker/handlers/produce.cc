@@ -32,6 +32,16 @@ struct PendingProduce {
   std::atomic<int> remaining{1};
 };
 
+/// Whether some batch claims to belong to a transaction.
+bool has_transactional_batch(const ProduceRequest& request) {
+  for (const auto& topic : request.topic_data)
+    for (const auto& partition : topic.partition_data) {
+      const auto header = protocol::RecordBatchHeader::parse(partition.records.bytes());
+      if (header && header->is_transactional()) return true;
+    }
+  return false;
+}
+
 /// What has to be on disk before the answer may leave.
 struct DurableWait {
   std::shared_ptr<Partition> partition;
@@ -78,7 +88,13 @@ protocol::ProduceRules rules_of(const TopicSettings& settings, int16_t version, 
 class Produce {
  public:
   Produce(Call& call, ProduceRequest& request)
-      : call_(call), request_(request), now_(wall_clock_now()), wait_for_disk_(request.acks == -1) {}
+      : call_(call), request_(request), now_(wall_clock_now()), wait_for_disk_(request.acks == -1) {
+    // Nobody may write into a transaction without its id (Kafka asks for the right to use it); with one,
+    // there is no transaction yet that this broker could have begun.
+    if (has_transactional_batch(request))
+      refused_ = request.transactional_id ? ErrorCode::invalid_txn_state
+                                          : ErrorCode::transactional_id_authorization_failed;
+  }
 
   ProduceResponse run() {
     ProduceResponse response;
@@ -106,6 +122,7 @@ class Produce {
  private:
   void append(const ProduceRequest::TopicProduceData& topic, const ProduceRequest::PartitionProduceData& data,
               PartitionAnswer& answer) {
+    if (refused_ != ErrorCode::none) return set_error(answer, refused_);
     const PartitionIndex index{data.index};
     auto found = call_.version() >= first_version_by_id
                      ? call_.services().replicas.find(topic.topic_id, index)
@@ -143,6 +160,7 @@ class Produce {
   ProduceRequest& request_;
   const TimestampMs now_;
   const bool wait_for_disk_;
+  ErrorCode refused_ = ErrorCode::none;
   bool failed_ = false;
   std::size_t topic_at_ = 0;
   std::size_t partition_at_ = 0;
