@@ -11,6 +11,12 @@ namespace {
 
 using std::chrono::steady_clock;
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
 std::chrono::milliseconds since(steady_clock::time_point began) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - began);
 }
@@ -132,7 +138,9 @@ TEST(Limits, claimed_sizes_cost_nothing_until_the_bytes_come) {
     clients.back().send_raw(std::string("\x06\x40\0\0", 4) + "ten bytes!");
   }
   ASSERT_TRUE(eventually([&] { return server.loops.budget().used() == 200 * 10; }));
-  EXPECT_LT(resident_bytes(), before + (20u << 20));
+  if (!sanitized) {
+    EXPECT_LT(resident_bytes(), before + (20u << 20));
+  }
 }
 
 TEST(Limits, slow_readers_cost_at_most_one_answer_each) {
@@ -300,7 +308,10 @@ TEST(Limits, thousands_of_connections_are_served) {
     for (int i = 0; i < count; ++i) ASSERT_EQ(clients[static_cast<std::size_t>(i)].receive(), numbered(i));
   }
   EXPECT_EQ(server.server->connection_count(), clients.size());
-  EXPECT_LT(resident_bytes() - before, static_cast<std::size_t>(count) * 8 * 1024);
+  // Both ends are in this process. Sanitizers need more for themselves.
+  if (!sanitized) {
+    EXPECT_LT(resident_bytes() - before, static_cast<std::size_t>(count) * 8 * 1024);
+  }
   clients.clear();
   EXPECT_TRUE(eventually([&] { return server.server->connection_count() == 0; }));
 }
