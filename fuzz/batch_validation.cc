@@ -1,6 +1,6 @@
-// The records field of a Produce request under varying rules. The first byte chooses the rules, the second one
-// whether the checksum is put right first; the rest is the field. What is accepted must be a batch that is stored as it
-// stands and can be read back to the last record.
+// The records field of a Produce request under varying rules. The first byte chooses the rules, the second
+// one whether the checksum is put right first; the rest is the field. What is accepted must be a batch that
+// is stored as it stands and can be read back to the last record.
 #include <cstdint>
 #include <vector>
 

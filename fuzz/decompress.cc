@@ -1,5 +1,5 @@
-// Each codec over hostile bytes: the first one chooses the codec, the rest is the compressed data. The content is read
-// in pieces of two sizes up to a bound, which must give the same.
+// Each codec over hostile bytes: the first one chooses the codec, the rest is the compressed data. The
+// content is read in pieces of two sizes up to a bound, which must give the same.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -37,7 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const auto in_small_pieces = content(codec, input, 999);
   // After an error the small pieces may have got a little further, or less.
   const size_t common = std::min(in_large_pieces.size(), in_small_pieces.size());
-  BARNABAS_ASSERT(std::equal(in_large_pieces.begin(), in_large_pieces.begin() + static_cast<std::ptrdiff_t>(common),
+  BARNABAS_ASSERT(std::equal(in_large_pieces.begin(),
+                             in_large_pieces.begin() + static_cast<std::ptrdiff_t>(common),
                              in_small_pieces.begin()));
   return 0;
 }

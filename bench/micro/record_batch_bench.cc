@@ -61,7 +61,10 @@ void read_records(benchmark::State& state, Codec codec) {
 }
 
 BENCHMARK(checksum_only)->Arg(16 << 10)->Arg(1 << 20);
-BENCHMARK_CAPTURE(validate, plain, Codec::none)->Args({100, 16 << 10})->Args({100, 1 << 20})->Args({1024, 16 << 10})
+BENCHMARK_CAPTURE(validate, plain, Codec::none)
+    ->Args({100, 16 << 10})
+    ->Args({100, 1 << 20})
+    ->Args({1024, 16 << 10})
     ->Args({1024, 1 << 20});
 BENCHMARK_CAPTURE(validate, gzip, Codec::gzip)->Args({100, 64 << 10})->Args({1024, 1 << 20});
 BENCHMARK_CAPTURE(validate, snappy, Codec::snappy)->Args({100, 64 << 10})->Args({1024, 1 << 20});

@@ -13,11 +13,16 @@ std::optional<Codec> codec_from_name(std::string_view name) {
 
 std::string_view to_string(Codec codec) {
   switch (codec) {
-    case Codec::none: return "none";
-    case Codec::gzip: return "gzip";
-    case Codec::snappy: return "snappy";
-    case Codec::lz4: return "lz4";
-    case Codec::zstd: return "zstd";
+    case Codec::none:
+      return "none";
+    case Codec::gzip:
+      return "gzip";
+    case Codec::snappy:
+      return "snappy";
+    case Codec::lz4:
+      return "lz4";
+    case Codec::zstd:
+      return "zstd";
   }
   return "unknown";
 }

@@ -25,7 +25,8 @@ std::string_view to_string(Codec codec);
 /// Codec and level for writing. Levels outside of the codec's range are clamped by the compressor.
 struct Compression {
   Codec codec = Codec::none;
-  /// gzip 1 to 9 or -1 (6), lz4 1 to 17, zstd -131072 to 22; nothing: Kafka's default (gzip -1, lz4 9, zstd 3).
+  /// gzip 1 to 9 or -1 (6), lz4 1 to 17, zstd -131072 to 22; nothing: Kafka's default (gzip -1, lz4 9, zstd
+  /// 3).
   std::optional<int> level = std::nullopt;
 };
 

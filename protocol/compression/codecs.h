@@ -18,8 +18,8 @@ std::unique_ptr<Compressor> make_lz4_compressor();
 std::unique_ptr<Decompressor> make_zstd_decompressor();
 std::unique_ptr<Compressor> make_zstd_compressor();
 
-/// First eight bytes of Java's framing of snappy; two big-endian int32 follow, the version and the oldest version
-/// that can read it.
+/// First eight bytes of Java's framing of snappy; two big-endian int32 follow, the version and the oldest
+/// version that can read it.
 inline constexpr unsigned char xerial_magic[8] = {0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0};
 inline constexpr size_t xerial_header_bytes = 16;
 inline constexpr size_t xerial_chunk_bytes = 32 * 1024;

@@ -145,7 +145,8 @@ TEST(Compression, streams_may_be_nested_on_one_thread) {
   EXPECT_EQ(rest, a);
 }
 
-// --- gzip -------------------------------------------------------------------------------------------------------------
+// --- gzip
+// -------------------------------------------------------------------------------------------------------------
 
 TEST(Gzip, members_in_a_row_are_one_content) {
   const Bytes a = words(1000, 1), b = words(2000, 2);
@@ -170,7 +171,8 @@ TEST(Gzip, a_wrong_trailer_is_refused) {
   }
 }
 
-// --- snappy -----------------------------------------------------------------------------------------------------------
+// --- snappy
+// -----------------------------------------------------------------------------------------------------------
 
 Bytes raw_snappy(const Bytes& content) {
   std::string out;
@@ -208,7 +210,8 @@ TEST(Snappy, writes_javas_framing_with_big_endian_versions_and_chunks_of_32_kib)
 TEST(Snappy, many_chunks_are_one_content) {
   const Bytes a = words(32768, 1), b = words(100000, 2), c = words(3, 3);
   EXPECT_EQ(decompress(Codec::snappy, xerial({a, b, c}), no_limit).value(), joined(joined(a, b), c));
-  EXPECT_EQ(decompress(Codec::snappy, joined(xerial({a}), xerial({b, c})), no_limit).value(), joined(joined(a, b), c));
+  EXPECT_EQ(decompress(Codec::snappy, joined(xerial({a}), xerial({b, c})), no_limit).value(),
+            joined(joined(a, b), c));
 }
 
 TEST(Snappy, a_block_without_framing_is_read) {
@@ -241,7 +244,8 @@ TEST(SnappyBlockDecoder, agrees_with_the_library_on_every_element) {
   for (int round = 0; round < 30; ++round) {
     Bytes content;
     while (content.size() < 100000) {
-      const Bytes piece = random.one_in(2) ? random_bytes(random.below(3000), random.next()) : Bytes(random.below(3000));
+      const Bytes piece =
+          random.one_in(2) ? random_bytes(random.below(3000), random.next()) : Bytes(random.below(3000));
       content = joined(std::move(content), piece);
       if (random.one_in(3)) content = joined(content, words(random.below(5000), random.below(3)));
     }
@@ -288,7 +292,8 @@ TEST(SnappyBlockDecoder, a_copy_from_before_the_window_is_refused) {
   EXPECT_LE(total, size);
 }
 
-// --- lz4 --------------------------------------------------------------------------------------------------------------
+// --- lz4
+// --------------------------------------------------------------------------------------------------------------
 
 Bytes lz4_frame(const Bytes& content, const LZ4F_preferences_t& preferences) {
   Bytes out(LZ4F_compressFrameBound(content.size(), &preferences));
@@ -313,8 +318,10 @@ TEST(Lz4, all_flags_that_java_reads_are_read) {
     for (int flags = 0; flags < 8; ++flags) {
       LZ4F_preferences_t preferences = independent_blocks();
       preferences.frameInfo.blockSizeID = size;
-      preferences.frameInfo.contentChecksumFlag = (flags & 1) != 0 ? LZ4F_contentChecksumEnabled : LZ4F_noContentChecksum;
-      preferences.frameInfo.blockChecksumFlag = (flags & 2) != 0 ? LZ4F_blockChecksumEnabled : LZ4F_noBlockChecksum;
+      preferences.frameInfo.contentChecksumFlag =
+          (flags & 1) != 0 ? LZ4F_contentChecksumEnabled : LZ4F_noContentChecksum;
+      preferences.frameInfo.blockChecksumFlag =
+          (flags & 2) != 0 ? LZ4F_blockChecksumEnabled : LZ4F_noBlockChecksum;
       preferences.frameInfo.contentSize = (flags & 4) != 0 ? content.size() : 0;
       EXPECT_EQ(decompress(Codec::lz4, lz4_frame(content, preferences), no_limit).value(), content);
     }
@@ -351,7 +358,8 @@ TEST(Lz4, bytes_behind_the_frame_are_ignored_as_java_does) {
   EXPECT_EQ(decompress(Codec::lz4, with_more, no_limit).value(), content);
 }
 
-// --- zstd -------------------------------------------------------------------------------------------------------------
+// --- zstd
+// -------------------------------------------------------------------------------------------------------------
 
 TEST(Zstd, frames_in_a_row_are_one_content_and_skippable_ones_are_skipped) {
   const Bytes a = words(1000, 1), b = words(2000, 2);
@@ -361,7 +369,8 @@ TEST(Zstd, frames_in_a_row_are_one_content_and_skippable_ones_are_skipped) {
 }
 
 TEST(Zstd, bytes_behind_the_frame_are_refused_as_java_does) {
-  EXPECT_FALSE(decompress(Codec::zstd, joined(compress({Codec::zstd, {}}, words(1000)), Bytes(50)), no_limit));
+  EXPECT_FALSE(
+      decompress(Codec::zstd, joined(compress({Codec::zstd, {}}, words(1000)), Bytes(50)), no_limit));
 }
 
 TEST(Zstd, a_window_above_128_mib_is_refused) {

@@ -8,9 +8,9 @@
 
 namespace barnabas::protocol {
 
-/// Compresses one output, piece by piece, in the framing that Kafka's Java clients write: gzip as one member, snappy
-/// in Java's framing with chunks of 32 KiB, lz4 as a frame of independent 64 KiB blocks, zstd as one frame.
-/// Compressing cannot fail but for lack of memory. Not for several threads at once.
+/// Compresses one output, piece by piece, in the framing that Kafka's Java clients write: gzip as one member,
+/// snappy in Java's framing with chunks of 32 KiB, lz4 as a frame of independent 64 KiB blocks, zstd as one
+/// frame. Compressing cannot fail but for lack of memory. Not for several threads at once.
 class Compressor {
  public:
   virtual ~Compressor() = default;

@@ -9,13 +9,15 @@
 
 namespace barnabas::protocol {
 
-/// Decompresses one input, piece by piece. Memory is bounded whatever the input claims: gzip 50 KB, lz4 12 MB,
-/// snappy 5 MB, zstd the frame's window (at most 128 MB, what Kafka's readers take; usual levels need 2 to 8 MB).
+/// Decompresses one input, piece by piece. Memory is bounded whatever the input claims: gzip 50 KB, lz4 12
+/// MB, snappy 5 MB, zstd the frame's window (at most 128 MB, what Kafka's readers take; usual levels need 2
+/// to 8 MB).
 ///
 /// What is accepted is what Kafka's Java clients can read:
 ///  - gzip: several members in a row; bytes behind the last member that are no member are ignored.
 ///  - snappy: Java's framing ("xerial", also concatenated) or one raw block without any header.
-///  - lz4: one frame of independent blocks; bytes behind it are ignored. Unlike Java, the content checksum is checked.
+///  - lz4: one frame of independent blocks; bytes behind it are ignored. Unlike Java, the content checksum is
+///  checked.
 ///  - zstd: frames in a row, also skippable ones.
 ///
 /// Not for several threads at once. Errors: ErrorKind::corrupt; after one the stream is not to be read again.
@@ -33,8 +35,8 @@ class Decompressor {
   virtual size_t memory_bytes() const = 0;
 };
 
-/// A decompressor borrowed from the thread's own stock and given back at the end: the objects are expensive to make.
-/// Codec::none gives the input back unchanged.
+/// A decompressor borrowed from the thread's own stock and given back at the end: the objects are expensive
+/// to make. Codec::none gives the input back unchanged.
 class DecompressionStream {
  public:
   DecompressionStream(Codec codec, ByteView input);

@@ -9,9 +9,12 @@
 namespace barnabas::protocol {
 namespace {
 
-constexpr int gzip_window_bits = 15 + 16;  // 32 KiB, and zlib's sign for "gzip header and trailer, nothing else"
+constexpr int gzip_window_bits =
+    15 + 16;  // 32 KiB, and zlib's sign for "gzip header and trailer, nothing else"
 
-Bytef* zlib_bytes(const std::byte* bytes) { return reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes)); }
+Bytef* zlib_bytes(const std::byte* bytes) {
+  return reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes));
+}
 
 class GzipDecompressor final : public Decompressor {
  public:
@@ -58,7 +61,8 @@ class GzipDecompressor final : public Decompressor {
   // Java goes on with a further member if its header is in order, and ignores anything else.
   bool next_member_begins() {
     refill();
-    if (zlib_.avail_in < 18 || zlib_.next_in[0] != 0x1f || zlib_.next_in[1] != 0x8b || zlib_.next_in[2] != 8) {
+    if (zlib_.avail_in < 18 || zlib_.next_in[0] != 0x1f || zlib_.next_in[1] != 0x8b ||
+        zlib_.next_in[2] != 8) {
       return false;
     }
     return inflateReset(&zlib_) == Z_OK;
@@ -74,7 +78,8 @@ class GzipDecompressor final : public Decompressor {
 class GzipCompressor final : public Compressor {
  public:
   GzipCompressor() {
-    BARNABAS_ASSERT(deflateInit2(&zlib_, level_, Z_DEFLATED, gzip_window_bits, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+    BARNABAS_ASSERT(deflateInit2(&zlib_, level_, Z_DEFLATED, gzip_window_bits, 8, Z_DEFAULT_STRATEGY) ==
+                    Z_OK);
   }
   ~GzipCompressor() override { deflateEnd(&zlib_); }
   GzipCompressor(const GzipCompressor&) = delete;
@@ -120,7 +125,11 @@ class GzipCompressor final : public Compressor {
 
 }  // namespace
 
-std::unique_ptr<Decompressor> make_gzip_decompressor() { return std::make_unique<GzipDecompressor>(); }
-std::unique_ptr<Compressor> make_gzip_compressor() { return std::make_unique<GzipCompressor>(); }
+std::unique_ptr<Decompressor> make_gzip_decompressor() {
+  return std::make_unique<GzipDecompressor>();
+}
+std::unique_ptr<Compressor> make_gzip_compressor() {
+  return std::make_unique<GzipCompressor>();
+}
 
 }  // namespace barnabas::protocol

@@ -35,7 +35,8 @@ class Lz4Decompressor final : public Decompressor {
   Lz4Decompressor& operator=(const Lz4Decompressor&) = delete;
 
   void reset(ByteView input) override {
-    // The library's reset keeps the content size that an unfinished frame announced, and holds the next one to it.
+    // The library's reset keeps the content size that an unfinished frame announced, and holds the next one
+    // to it.
     if (began_ && !finished_) {
       LZ4F_freeDecompressionContext(context_);
       create();
@@ -51,7 +52,8 @@ class Lz4Decompressor final : public Decompressor {
       if (auto reason = unreadable_for_java(rest_)) return fail(ErrorKind::corrupt, std::move(*reason));
       began_ = true;
       // The context keeps buffers of the frame's block size.
-      memory_bytes_ = std::max(memory_bytes_, size_t{3} << (8 + 2 * ((std::to_integer<unsigned>(rest_[5]) >> 4) & 7)));
+      memory_bytes_ =
+          std::max(memory_bytes_, size_t{3} << (8 + 2 * ((std::to_integer<unsigned>(rest_[5]) >> 4) & 7)));
     }
     size_t written = 0;
     while (!finished_ && written < into.size()) {
@@ -61,7 +63,8 @@ class Lz4Decompressor final : public Decompressor {
       if (LZ4F_isError(hint) != 0) {
         return fail(ErrorKind::corrupt, std::string("lz4: ") + LZ4F_getErrorName(hint));
       }
-      if (hint != 0 && out == 0 && in == 0) return fail(ErrorKind::corrupt, "lz4: the data ends within the frame");
+      if (hint != 0 && out == 0 && in == 0)
+        return fail(ErrorKind::corrupt, "lz4: the data ends within the frame");
       written += out;
       rest_ = rest_.subspan(in);
       finished_ = hint == 0;
@@ -98,7 +101,8 @@ class Lz4Compressor final : public Compressor {
     preferences_.frameInfo.blockSizeID = LZ4F_max64KB;
     preferences_.frameInfo.blockMode = LZ4F_blockIndependent;
     const int wanted = level.value_or(default_level);
-    preferences_.compressionLevel = wanted == default_level ? 0 : std::clamp(wanted, LZ4HC_CLEVEL_MIN, LZ4HC_CLEVEL_MAX);
+    preferences_.compressionLevel =
+        wanted == default_level ? 0 : std::clamp(wanted, LZ4HC_CLEVEL_MIN, LZ4HC_CLEVEL_MAX);
     began_ = false;
   }
 
@@ -116,18 +120,16 @@ class Lz4Compressor final : public Compressor {
 
   void finish(std::vector<std::byte>& out) override {
     begin(out);
-    room(out, LZ4F_compressBound(0, &preferences_), [&](std::byte* to, size_t size) {
-      return LZ4F_compressEnd(context_, to, size, nullptr);
-    });
+    room(out, LZ4F_compressBound(0, &preferences_),
+         [&](std::byte* to, size_t size) { return LZ4F_compressEnd(context_, to, size, nullptr); });
   }
 
  private:
   void begin(std::vector<std::byte>& out) {
     if (began_) return;
     began_ = true;
-    room(out, LZ4F_HEADER_SIZE_MAX, [&](std::byte* to, size_t size) {
-      return LZ4F_compressBegin(context_, to, size, &preferences_);
-    });
+    room(out, LZ4F_HEADER_SIZE_MAX,
+         [&](std::byte* to, size_t size) { return LZ4F_compressBegin(context_, to, size, &preferences_); });
   }
 
   // Lets `write` append up to `size_max` bytes to `out`; it returns how many.
@@ -147,7 +149,11 @@ class Lz4Compressor final : public Compressor {
 
 }  // namespace
 
-std::unique_ptr<Decompressor> make_lz4_decompressor() { return std::make_unique<Lz4Decompressor>(); }
-std::unique_ptr<Compressor> make_lz4_compressor() { return std::make_unique<Lz4Compressor>(); }
+std::unique_ptr<Decompressor> make_lz4_decompressor() {
+  return std::make_unique<Lz4Decompressor>();
+}
+std::unique_ptr<Compressor> make_lz4_compressor() {
+  return std::make_unique<Lz4Compressor>();
+}
 
 }  // namespace barnabas::protocol

@@ -16,11 +16,16 @@ namespace {
 // Blocks with up to so much content go through the library at once; larger ones are decoded in a stream.
 constexpr uint32_t whole_block_bytes_max = 1 << 20;
 
-const char* chars(const std::byte* bytes) { return reinterpret_cast<const char*>(bytes); }
-char* chars(std::byte* bytes) { return reinterpret_cast<char*>(bytes); }
+const char* chars(const std::byte* bytes) {
+  return reinterpret_cast<const char*>(bytes);
+}
+char* chars(std::byte* bytes) {
+  return reinterpret_cast<char*>(bytes);
+}
 
 bool begins_with_xerial_magic(ByteView input) {
-  return input.size() >= xerial_header_bytes && std::memcmp(input.data(), xerial_magic, sizeof xerial_magic) == 0;
+  return input.size() >= xerial_header_bytes &&
+         std::memcmp(input.data(), xerial_magic, sizeof xerial_magic) == 0;
 }
 
 class SnappyDecompressor final : public Decompressor {
@@ -82,7 +87,8 @@ class SnappyDecompressor final : public Decompressor {
     return {};
   }
 
-  /// Decompresses the block into `into` if all of it fits, and says how much that was; else readies it for reading.
+  /// Decompresses the block into `into` if all of it fits, and says how much that was; else readies it for
+  /// reading.
   Result<size_t> open_block(ByteView block, MutableByteView into) {
     ByteView elements = block;
     BARNABAS_ASSIGN(const uint32_t content, take_snappy_content_length(elements));
@@ -170,7 +176,11 @@ class SnappyCompressor final : public Compressor {
 
 }  // namespace
 
-std::unique_ptr<Decompressor> make_snappy_decompressor() { return std::make_unique<SnappyDecompressor>(); }
-std::unique_ptr<Compressor> make_snappy_compressor() { return std::make_unique<SnappyCompressor>(); }
+std::unique_ptr<Decompressor> make_snappy_decompressor() {
+  return std::make_unique<SnappyDecompressor>();
+}
+std::unique_ptr<Compressor> make_snappy_compressor() {
+  return std::make_unique<SnappyCompressor>();
+}
 
 }  // namespace barnabas::protocol

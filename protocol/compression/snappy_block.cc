@@ -6,7 +6,9 @@
 namespace barnabas::protocol {
 namespace {
 
-std::unexpected<Error> corrupt(const char* what) { return fail(ErrorKind::corrupt, std::string("snappy: ") + what); }
+std::unexpected<Error> corrupt(const char* what) {
+  return fail(ErrorKind::corrupt, std::string("snappy: ") + what);
+}
 
 uint32_t load_little_endian(ByteView bytes, size_t width) {
   uint32_t value = 0;

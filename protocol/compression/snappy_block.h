@@ -7,9 +7,9 @@
 
 namespace barnabas::protocol {
 
-/// Decodes one raw snappy block piece by piece, for blocks whose content is too large to be held at once. Looks back
-/// at most 2 MiB (the format allows 4 GiB; every known encoder works on 64 KiB pieces); a block that looks back
-/// further is ErrorKind::corrupt. Format: google/snappy, format_description.txt.
+/// Decodes one raw snappy block piece by piece, for blocks whose content is too large to be held at once.
+/// Looks back at most 2 MiB (the format allows 4 GiB; every known encoder works on 64 KiB pieces); a block
+/// that looks back further is ErrorKind::corrupt. Format: google/snappy, format_description.txt.
 class SnappyBlockDecoder {
  public:
   static constexpr size_t window_bytes = 2 << 20;

@@ -37,11 +37,16 @@ class Appending final : public Compressor {
 
 std::unique_ptr<Decompressor> make_decompressor(Codec codec) {
   switch (codec) {
-    case Codec::none: return std::make_unique<Copying>();
-    case Codec::gzip: return make_gzip_decompressor();
-    case Codec::snappy: return make_snappy_decompressor();
-    case Codec::lz4: return make_lz4_decompressor();
-    case Codec::zstd: return make_zstd_decompressor();
+    case Codec::none:
+      return std::make_unique<Copying>();
+    case Codec::gzip:
+      return make_gzip_decompressor();
+    case Codec::snappy:
+      return make_snappy_decompressor();
+    case Codec::lz4:
+      return make_lz4_decompressor();
+    case Codec::zstd:
+      return make_zstd_decompressor();
   }
   BARNABAS_ASSERT(false);
   return nullptr;
@@ -49,11 +54,16 @@ std::unique_ptr<Decompressor> make_decompressor(Codec codec) {
 
 std::unique_ptr<Compressor> make_compressor(Codec codec) {
   switch (codec) {
-    case Codec::none: return std::make_unique<Appending>();
-    case Codec::gzip: return make_gzip_compressor();
-    case Codec::snappy: return make_snappy_compressor();
-    case Codec::lz4: return make_lz4_compressor();
-    case Codec::zstd: return make_zstd_compressor();
+    case Codec::none:
+      return std::make_unique<Appending>();
+    case Codec::gzip:
+      return make_gzip_compressor();
+    case Codec::snappy:
+      return make_snappy_compressor();
+    case Codec::lz4:
+      return make_lz4_compressor();
+    case Codec::zstd:
+      return make_zstd_compressor();
   }
   BARNABAS_ASSERT(false);
   return nullptr;
@@ -107,7 +117,8 @@ Result<std::vector<std::byte>> decompress(Codec codec, ByteView input, size_t li
     BARNABAS_ASSIGN(const size_t piece, stream.read(MutableByteView(content).subspan(size)));
     if (piece == 0) break;
     size += piece;
-    if (size > limit) return fail(ErrorKind::too_large, "content above the limit of " + std::to_string(limit) + " bytes");
+    if (size > limit)
+      return fail(ErrorKind::too_large, "content above the limit of " + std::to_string(limit) + " bytes");
   }
   content.resize(size);
   return content;

@@ -8,7 +8,8 @@
 namespace barnabas::protocol {
 namespace {
 
-// zstd's own default limit, and so that of Kafka's Java readers: producers at level 22 write windows of 128 MiB.
+// zstd's own default limit, and so that of Kafka's Java readers: producers at level 22 write windows of 128
+// MiB.
 constexpr int window_log_max = 27;
 
 class ZstdDecompressor final : public Decompressor {
@@ -92,7 +93,11 @@ class ZstdCompressor final : public Compressor {
 
 }  // namespace
 
-std::unique_ptr<Decompressor> make_zstd_decompressor() { return std::make_unique<ZstdDecompressor>(); }
-std::unique_ptr<Compressor> make_zstd_compressor() { return std::make_unique<ZstdCompressor>(); }
+std::unique_ptr<Decompressor> make_zstd_decompressor() {
+  return std::make_unique<ZstdDecompressor>();
+}
+std::unique_ptr<Compressor> make_zstd_compressor() {
+  return std::make_unique<ZstdCompressor>();
+}
 
 }  // namespace barnabas::protocol

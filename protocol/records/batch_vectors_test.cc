@@ -38,7 +38,8 @@ void expect_header(const json& expected, const RecordBatchHeader& header) {
   EXPECT_EQ(header.size_bytes(), expected["sizeInBytes"].get<size_t>());
   EXPECT_EQ(header.crc, expected["checksum"].get<uint32_t>());
   EXPECT_EQ(to_string(header.codec().value()), expected["compression"].get<std::string>());
-  EXPECT_EQ(header.timestamp_type() == TimestampType::log_append_time, expected["timestampType"] == "LogAppendTime");
+  EXPECT_EQ(header.timestamp_type() == TimestampType::log_append_time,
+            expected["timestampType"] == "LogAppendTime");
   EXPECT_EQ(header.max_timestamp.value(), expected["maxTimestamp"].get<int64_t>());
   EXPECT_EQ(header.base_timestamp.value(), expected["baseTimestamp"].get<int64_t>());
   EXPECT_EQ(header.partition_leader_epoch.value(), expected["partitionLeaderEpoch"].get<int32_t>());
@@ -69,10 +70,12 @@ void expect_record(const json& expected, const RecordBatchHeader& header, const 
   }
   EXPECT_EQ(wanted, expected["headers"].end());
   if (expected.contains("controlType")) {
-    EXPECT_EQ(static_cast<int>(control_record_type(record.key()).value()), expected["controlType"].get<int>());
+    EXPECT_EQ(static_cast<int>(control_record_type(record.key()).value()),
+              expected["controlType"].get<int>());
   }
   if (expected.contains("coordinatorEpoch")) {
-    EXPECT_EQ(transaction_marker_coordinator_epoch(record.value()), expected["coordinatorEpoch"].get<int32_t>());
+    EXPECT_EQ(transaction_marker_coordinator_epoch(record.value()),
+              expected["coordinatorEpoch"].get<int32_t>());
   }
 }
 
@@ -154,7 +157,8 @@ TEST(BatchVectors, plain_batches_are_built_byte_for_byte) {
     options.transactional = header.is_transactional();
     options.control = header.is_control();
     options.delete_horizon = header.delete_horizon();
-    if (header.timestamp_type() == TimestampType::log_append_time) options.log_append_time = header.max_timestamp;
+    if (header.timestamp_type() == TimestampType::log_append_time)
+      options.log_append_time = header.max_timestamp;
     if (header.record_count == 0) continue;  // keeps the max timestamp of the records that went
     RecordBatchBuilder builder(options);
     RecordReader reader(*parsed);
@@ -190,13 +194,15 @@ TEST(BatchVectors, every_truncation_of_a_compressed_content_is_refused) {
   }
 }
 
-// --- damaged batches --------------------------------------------------------------------------------------------------
+// --- damaged batches
+// --------------------------------------------------------------------------------------------------
 
 // Where the reader differs from Kafka's on purpose.
 //  - a length near 2^31: Kafka's reader fails by accident; here the length is corrupt.
 const std::map<std::string, std::string> reader_differences = {{"length-max-int", "corrupt"}};
 
-// Where produce differs on purpose: Kafka says UNKNOWN_SERVER_ERROR (-1) where its own code fails by accident.
+// Where produce differs on purpose: Kafka says UNKNOWN_SERVER_ERROR (-1) where its own code fails by
+// accident.
 const std::map<std::string, ErrorCode> produce_differences = {
     {"length-max-int", ErrorCode::corrupt_message},
     {"offset-deltas-0-2-1-gzip", ErrorCode::invalid_record},
@@ -212,7 +218,8 @@ const std::map<std::string, ErrorCode> produce_differences = {
     {"compressed-zstd-cut-short", ErrorCode::invalid_record},
 };
 
-// Errors that come from what the broker knows (transactions, producers), not from the bytes: what the bytes give.
+// Errors that come from what the broker knows (transactions, producers), not from the bytes: what the bytes
+// give.
 const std::map<std::string, ErrorCode> decided_above = {
     {"control-batch-from-client", ErrorCode::invalid_record},
     {"control-batch-from-client-with-id-produce-v11", ErrorCode::invalid_record},
@@ -284,12 +291,18 @@ ProduceRules rules_of(const json& line) {
   if (!line.contains("topicConfig")) return rules;
   for (const auto& [name, value] : line["topicConfig"].items()) {
     const auto text = value.get<std::string>();
-    if (name == "cleanup.policy") rules.compacted = text == "compact";
-    else if (name == "max.message.bytes") rules.max_message_bytes = std::stoi(text);
-    else if (name == "max.decompressed.message.bytes") rules.max_decompressed_message_bytes = std::stoi(text);
-    else if (name == "message.timestamp.type") rules.timestamp_type = TimestampType::log_append_time;
-    else if (name == "compression.type") rules.target_compression = Compression{codec_from_name(text).value(), {}};
-    else ADD_FAILURE() << "unknown setting " << name;
+    if (name == "cleanup.policy")
+      rules.compacted = text == "compact";
+    else if (name == "max.message.bytes")
+      rules.max_message_bytes = std::stoi(text);
+    else if (name == "max.decompressed.message.bytes")
+      rules.max_decompressed_message_bytes = std::stoi(text);
+    else if (name == "message.timestamp.type")
+      rules.timestamp_type = TimestampType::log_append_time;
+    else if (name == "compression.type")
+      rules.target_compression = Compression{codec_from_name(text).value(), {}};
+    else
+      ADD_FAILURE() << "unknown setting " << name;
   }
   return rules;
 }

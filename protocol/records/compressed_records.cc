@@ -6,9 +6,9 @@
 namespace barnabas::protocol {
 
 // Passes on an error and a fault alike; for use within functions that return Result<RecordFault>.
-#define BARNABAS_CHECK_RECORD(expression)                             \
-  do {                                                                \
-    auto check_result_ = (expression);                                \
+#define BARNABAS_CHECK_RECORD(expression)                                            \
+  do {                                                                               \
+    auto check_result_ = (expression);                                               \
     if (!check_result_ || *check_result_ != RecordFault::none) return check_result_; \
   } while (false)
 
@@ -54,9 +54,9 @@ Result<void> CompressedRecords::next(Item& item, int64_t index) {
   } else if (item.size_bytes < 0) {
     fault = RecordFault::record_length;
   } else if (item.size_bytes > options_.record_bytes_max) {
-    return fail(ErrorKind::too_large, "record " + std::to_string(index) + " has " + std::to_string(item.size_bytes) +
-                                          " bytes, at most " + std::to_string(options_.record_bytes_max) +
-                                          " are allowed");
+    return fail(ErrorKind::too_large, "record " + std::to_string(index) + " has " +
+                                          std::to_string(item.size_bytes) + " bytes, at most " +
+                                          std::to_string(options_.record_bytes_max) + " are allowed");
   } else {
     at_ = static_cast<size_t>(at - buffer_.get());
     const bool fits = static_cast<size_t>(item.size_bytes) <= buffer_bytes;

@@ -10,11 +10,13 @@
 
 namespace barnabas::protocol {
 
-/// Takes records over while they are read, without anybody holding one as a whole. Inner type of the records code.
+/// Takes records over while they are read, without anybody holding one as a whole. Inner type of the records
+/// code.
 class RecordBodySink {
  public:
   virtual ~RecordBodySink() = default;
-  /// A record begins: its attributes and deltas are known, which took `prefix_bytes`; size_bytes - prefix_bytes follow.
+  /// A record begins: its attributes and deltas are known, which took `prefix_bytes`; size_bytes -
+  /// prefix_bytes follow.
   virtual void begin(const ParsedRecord& record, int32_t size_bytes, size_t prefix_bytes) = 0;
   /// The next bytes behind the offset delta: key, value and headers as they stand.
   virtual void body(ByteView piece) = 0;
@@ -26,7 +28,8 @@ class CompressedRecords {
  public:
   struct Options {
     int64_t record_bytes_max;
-    /// Grow the buffer so that each record can be looked at as a whole; otherwise larger ones are skipped in a stream.
+    /// Grow the buffer so that each record can be looked at as a whole; otherwise larger ones are skipped in
+    /// a stream.
     bool whole_records;
     RecordBodySink* sink = nullptr;
   };

@@ -19,14 +19,15 @@ enum class ControlRecordType : int16_t {
   kraft_voters = 6,
 };
 
-/// The number may be one that a newer Kafka writes: such records are to be skipped. Nothing for a key that is too short
-/// or has a negative version.
+/// The number may be one that a newer Kafka writes: such records are to be skipped. Nothing for a key that is
+/// too short or has a negative version.
 inline std::optional<ControlRecordType> control_record_type(std::optional<ByteView> key) {
   if (!key || key->size() < 4 || load_big_endian<int16_t>(key->data()) < 0) return std::nullopt;
   return static_cast<ControlRecordType>(load_big_endian<int16_t>(key->data() + 2));
 }
 
-/// The coordinator epoch in the value of a transaction marker (int16 version, int32 epoch); nothing if it is too short.
+/// The coordinator epoch in the value of a transaction marker (int16 version, int32 epoch); nothing if it is
+/// too short.
 inline std::optional<int32_t> transaction_marker_coordinator_epoch(std::optional<ByteView> value) {
   if (!value || value->size() < 6) return std::nullopt;
   return load_big_endian<int32_t>(value->data() + 2);

@@ -29,7 +29,8 @@ std::vector<std::string> cells(const std::string& row) {
   std::istringstream in(row);
   for (std::string cell; std::getline(in, cell, '|');) {
     const size_t from = cell.find_first_not_of(' ');
-    result.push_back(from == std::string::npos ? "" : cell.substr(from, cell.find_last_not_of(' ') + 1 - from));
+    result.push_back(from == std::string::npos ? ""
+                                               : cell.substr(from, cell.find_last_not_of(' ') + 1 - from));
   }
   return result;
 }
@@ -53,14 +54,20 @@ std::vector<HexLine> hex_block() {
   return lines;
 }
 
-const std::map<std::string, size_t> positions = {
-    {"base offset", base_offset_at},       {"length", length_at},
-    {"partition leader epoch", partition_leader_epoch_at}, {"magic", magic_at},
-    {"crc", crc_at},                       {"attributes", attributes_at},
-    {"last offset delta", last_offset_delta_at}, {"base timestamp", base_timestamp_at},
-    {"max timestamp", max_timestamp_at},   {"producer id", producer_id_at},
-    {"producer epoch", producer_epoch_at}, {"base sequence", base_sequence_at},
-    {"record count", record_count_at},     {"records", records_at}};
+const std::map<std::string, size_t> positions = {{"base offset", base_offset_at},
+                                                 {"length", length_at},
+                                                 {"partition leader epoch", partition_leader_epoch_at},
+                                                 {"magic", magic_at},
+                                                 {"crc", crc_at},
+                                                 {"attributes", attributes_at},
+                                                 {"last offset delta", last_offset_delta_at},
+                                                 {"base timestamp", base_timestamp_at},
+                                                 {"max timestamp", max_timestamp_at},
+                                                 {"producer id", producer_id_at},
+                                                 {"producer epoch", producer_epoch_at},
+                                                 {"base sequence", base_sequence_at},
+                                                 {"record count", record_count_at},
+                                                 {"records", records_at}};
 
 TEST(RecordBatchPage, the_field_table_is_that_of_the_code) {
   size_t rows = 0, next = 0;
@@ -107,13 +114,18 @@ TEST(RecordBatchPage, the_example_is_what_its_annotations_say) {
 }
 
 TEST(RecordBatchPage, the_example_is_built_byte_for_byte) {
-  RecordBatchBuilder builder({.base_offset = Offset{41}, .partition_leader_epoch = LeaderEpoch{3},
-                              .producer_id = ProducerId{4000}, .producer_epoch = ProducerEpoch{7}, .base_sequence = 12});
+  RecordBatchBuilder builder({.base_offset = Offset{41},
+                              .partition_leader_epoch = LeaderEpoch{3},
+                              .producer_id = ProducerId{4000},
+                              .producer_epoch = ProducerEpoch{7},
+                              .base_sequence = 12});
   const RecordHeader header{"v", as_byte_view("1")};
-  builder.append(TimestampMs{1700000000000}, as_byte_view("city"), as_byte_view("Ulm"), std::span(&header, 1));
+  builder.append(TimestampMs{1700000000000}, as_byte_view("city"), as_byte_view("Ulm"),
+                 std::span(&header, 1));
   builder.append(TimestampMs{1700000000250}, as_byte_view("city"), std::nullopt);
   test::Bytes page_bytes;
-  for (const HexLine& line : hex_block()) page_bytes.insert(page_bytes.end(), line.bytes.begin(), line.bytes.end());
+  for (const HexLine& line : hex_block())
+    page_bytes.insert(page_bytes.end(), line.bytes.begin(), line.bytes.end());
   EXPECT_EQ(test::to_hex(builder.build()), test::to_hex(page_bytes));
 }
 

@@ -37,13 +37,15 @@ uint32_t xxh32_short(ByteView bytes) {
   for (; bytes.size() >= 4; bytes = bytes.subspan(4)) {
     hash = std::rotl(hash + std::byteswap(load_big_endian<uint32_t>(bytes.data())) * prime3, 17) * prime4;
   }
-  for (const std::byte byte : bytes) hash = std::rotl(hash + std::to_integer<uint32_t>(byte) * prime5, 11) * prime1;
+  for (const std::byte byte : bytes)
+    hash = std::rotl(hash + std::to_integer<uint32_t>(byte) * prime5, 11) * prime1;
   hash = (hash ^ (hash >> 15)) * prime2;
   hash = (hash ^ (hash >> 13)) * prime3;
   return hash ^ (hash >> 16);
 }
 
-// Kafka before 0.10 took the magic number into the header checksum of lz4 frames; puts the right one in its place.
+// Kafka before 0.10 took the magic number into the header checksum of lz4 frames; puts the right one in its
+// place.
 std::vector<std::byte> with_right_lz4_checksum(ByteView frame) {
   std::vector<std::byte> fixed(frame.begin(), frame.end());
   if (fixed.size() < 7) return fixed;
@@ -64,7 +66,9 @@ Result<std::vector<std::byte>> decompress_wrapper(const OldMessage& wrapper, Cod
 }  // namespace
 
 Result<OldMessage> OldMessage::parse(ByteView whole) {
-  const auto corrupt = [] { return fail(ErrorKind::corrupt, "message of an old format: its lengths do not fit"); };
+  const auto corrupt = [] {
+    return fail(ErrorKind::corrupt, "message of an old format: its lengths do not fit");
+  };
   if (whole.size() < log_overhead + static_cast<size_t>(old_length_min)) return corrupt();
   OldMessage message;
   message.offset = Offset(load_big_endian<int64_t>(whole.data()));
@@ -112,8 +116,12 @@ Result<OldMessages> read_old_messages(ByteView whole, size_t content_bytes_max) 
   }
   if (outer.magic > 0 && !result.messages.empty()) {
     // Format 1 counts inside from 0; the wrapper has the offset of the last.
-    const int64_t base = outer.offset - result.messages.back().offset;
-    for (OldMessage& message : result.messages) message.offset += base;
+    // Unsigned, as the offsets may be anything.
+    const auto base = static_cast<uint64_t>(outer.offset.value()) -
+                      static_cast<uint64_t>(result.messages.back().offset.value());
+    for (OldMessage& message : result.messages) {
+      message.offset = Offset(static_cast<int64_t>(static_cast<uint64_t>(message.offset.value()) + base));
+    }
   }
   return result;
 }

@@ -11,12 +11,12 @@
 
 namespace barnabas::protocol {
 
-/// A message of format 0 or 1, as Kafka wrote them before 0.11. They are read only: for telling what a directory of an
-/// old broker holds. A compressed one wraps a set of further messages in its value.
+/// A message of format 0 or 1, as Kafka wrote them before 0.11. They are read only: for telling what a
+/// directory of an old broker holds. A compressed one wraps a set of further messages in its value.
 struct OldMessage {
-  Offset offset;          ///< of a wrapper: that of the last message inside
+  Offset offset;           ///< of a wrapper: that of the last message inside
   int32_t size_bytes = 0;  ///< with offset and length
-  uint32_t crc = 0;       ///< CRC-32 (the one of gzip) over everything behind it
+  uint32_t crc = 0;        ///< CRC-32 (the one of gzip) over everything behind it
   int8_t magic = 0;
   int8_t attributes = 0;
   TimestampMs timestamp = no_timestamp;  ///< -1 in format 0

@@ -9,7 +9,8 @@ namespace {
 
 constexpr int32_t none_wrong = -1;
 
-std::expected<TimestampMs, ProduceFailure> check_plain_records(const RecordBatchView& batch, const ProduceRules& rules) {
+std::expected<TimestampMs, ProduceFailure> check_plain_records(const RecordBatchView& batch,
+                                                               const ProduceRules& rules) {
   RecordChecks checks(batch, rules);
   const ByteView records = batch.records_bytes();
   const std::byte* at = records.data();
@@ -19,7 +20,8 @@ std::expected<TimestampMs, ProduceFailure> check_plain_records(const RecordBatch
   int32_t size_bytes = 0;
   for (int32_t index = 0; index < count; ++index) {
     const RecordFault fault = parse_record(at, end, record, size_bytes);
-    if (fault != RecordFault::none) [[unlikely]] return refuse(ErrorCode::invalid_record, describe(fault, index));
+    if (fault != RecordFault::none) [[unlikely]]
+      return refuse(ErrorCode::invalid_record, describe(fault, index));
     checks.check(index, record);
   }
   if (at != end) return refuse(ErrorCode::invalid_record, to_string(RecordFault::bytes_left_in_batch));
@@ -30,8 +32,9 @@ std::expected<TimestampMs, ProduceFailure> check_plain_records(const RecordBatch
 std::expected<TimestampMs, ProduceFailure> check_compressed_records(const RecordBatchView& batch, Codec codec,
                                                                     const ProduceRules& rules) {
   RecordChecks checks(batch, rules);
-  CompressedRecords records(codec, batch.records_bytes(),
-                            {.record_bytes_max = rules.max_decompressed_message_bytes, .whole_records = false});
+  CompressedRecords records(
+      codec, batch.records_bytes(),
+      {.record_bytes_max = rules.max_decompressed_message_bytes, .whole_records = false});
   const int32_t count = batch.record_count();
   CompressedRecords::Item item;
   int32_t wrong_delta_at = none_wrong;
@@ -47,7 +50,8 @@ std::expected<TimestampMs, ProduceFailure> check_compressed_records(const Record
   if (!*ended) return refuse(ErrorCode::invalid_record, to_string(RecordFault::bytes_left_in_batch));
   if (auto result = checks.result(); !result) return std::unexpected(std::move(result).error());
   if (wrong_delta_at != none_wrong) {
-    return refuse(ErrorCode::invalid_record, "record " + std::to_string(wrong_delta_at) + ": wrong offset delta");
+    return refuse(ErrorCode::invalid_record,
+                  "record " + std::to_string(wrong_delta_at) + ": wrong offset delta");
   }
   return checks.max_timestamp();
 }
@@ -56,7 +60,8 @@ std::expected<TimestampMs, ProduceFailure> check_compressed_records(const Record
 
 std::expected<TimestampMs, ProduceFailure> check_records(const RecordBatchView& batch, Codec codec,
                                                          const ProduceRules& rules) {
-  return codec == Codec::none ? check_plain_records(batch, rules) : check_compressed_records(batch, codec, rules);
+  return codec == Codec::none ? check_plain_records(batch, rules)
+                              : check_compressed_records(batch, codec, rules);
 }
 
 void RecordChecks::key_missing(int32_t index) {
@@ -68,8 +73,8 @@ void RecordChecks::timestamp_outside(int32_t index, int64_t time) {
   const int64_t now = rules_.now.value();
   const int64_t oldest = wrapping_difference(now, static_cast<uint64_t>(rules_.timestamp_before_max_ms));
   const int64_t newest = wrapping_difference(now, -static_cast<uint64_t>(rules_.timestamp_after_max_ms));
-  add(index, "Timestamp " + std::to_string(time) + " is out of range: it should be within [" + std::to_string(oldest) +
-                 ", " + std::to_string(newest) + "]");
+  add(index, "Timestamp " + std::to_string(time) + " is out of range: it should be within [" +
+                 std::to_string(oldest) + ", " + std::to_string(newest) + "]");
 }
 
 void RecordChecks::timestamp_type_wrong(int32_t index) {
@@ -85,8 +90,8 @@ void RecordChecks::add(int32_t index, std::string message) {
 std::expected<void, ProduceFailure> RecordChecks::result() {
   if (error_count_ == 0) return {};
   const std::string count = std::to_string(error_count_);
-  ProduceFailure failure{ErrorCode::invalid_record, count + " records were refused; first: " + errors_[0].message,
-                         std::move(errors_)};
+  ProduceFailure failure{ErrorCode::invalid_record,
+                         count + " records were refused; first: " + errors_[0].message, std::move(errors_)};
   if (bad_timestamp_) {
     failure.error = ErrorCode::invalid_timestamp;
     failure.message = count + " records were refused, some for their timestamp";

@@ -28,19 +28,22 @@ class RecordChecks {
 
   /// The record's time as every reader will see it.
   int64_t timestamp(const ParsedRecord& record) const {
-    if (client_log_append_time_) [[unlikely]] return batch_max_timestamp_;
+    if (client_log_append_time_) [[unlikely]]
+      return batch_max_timestamp_;
     return wrapping_difference(base_timestamp_, -static_cast<uint64_t>(record.timestamp_delta));
   }
 
   void check(int32_t index, const ParsedRecord& record) {
-    if (key_wanted_ && record.key_bytes < 0) [[unlikely]] return key_missing(index);
+    if (key_wanted_ && record.key_bytes < 0) [[unlikely]]
+      return key_missing(index);
     const int64_t time = timestamp(record);
     if (range_checked_ && time != no_timestamp.value()) [[likely]] {
       // Wraps for times further away than 64 bits count, as the check of Kafka does: they end up outside.
       const int64_t age = wrapping_difference(rules_.now.value(), static_cast<uint64_t>(time));
       const bool outside = age > rules_.timestamp_before_max_ms ||
                            wrapping_difference(0, static_cast<uint64_t>(age)) > rules_.timestamp_after_max_ms;
-      if (outside) [[unlikely]] return timestamp_outside(index, time);
+      if (outside) [[unlikely]]
+        return timestamp_outside(index, time);
     } else if (client_log_append_time_) [[unlikely]] {
       return timestamp_type_wrong(index);
     }
@@ -52,7 +55,9 @@ class RecordChecks {
   std::expected<void, ProduceFailure> result();
 
  private:
-  static int64_t wrapping_difference(int64_t a, uint64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - b); }
+  static int64_t wrapping_difference(int64_t a, uint64_t b) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) - b);
+  }
   void key_missing(int32_t index);
   void timestamp_outside(int32_t index, int64_t time);
   void timestamp_type_wrong(int32_t index);
@@ -75,8 +80,8 @@ struct RebuiltBatch {
   TimestampMs max_timestamp;
 };
 
-/// Compresses the records anew for a topic with a codec of its own, streaming: holds no more than the result, which
-/// is given up once it is above max_message_bytes. Checks the records as it goes.
+/// Compresses the records anew for a topic with a codec of its own, streaming: holds no more than the result,
+/// which is given up once it is above max_message_bytes. Checks the records as it goes.
 std::expected<RebuiltBatch, ProduceFailure> rebuild_batch(const RecordBatchView& batch, Codec source,
                                                           Compression target, const ProduceRules& rules);
 

@@ -56,9 +56,9 @@ class Rebuilder final : public RecordBodySink {
     }
     RecordBatchHeader header = batch_.header();
     const bool broker_time = rules_.timestamp_type == TimestampType::log_append_time;
-    header.attributes = static_cast<int16_t>(static_cast<int>(target_.codec) |
-                                             (broker_time ? timestamp_type_bit : 0) |
-                                             (header.attributes & (transactional_bit | control_bit)));
+    header.attributes =
+        static_cast<int16_t>(static_cast<int>(target_.codec) | (broker_time ? timestamp_type_bit : 0) |
+                             (header.attributes & (transactional_bit | control_bit)));
     header.length = static_cast<int32_t>(out_.size() - log_overhead);
     header.base_timestamp = TimestampMs(base_timestamp_);
     header.max_timestamp = broker_time ? rules_.now : checks_.max_timestamp();
@@ -101,10 +101,9 @@ std::expected<void, ProduceFailure> feed_plain(const RecordBatchView& batch, Reb
 
 std::expected<void, ProduceFailure> feed_compressed(const RecordBatchView& batch, Codec source,
                                                     const ProduceRules& rules, Rebuilder& rebuilder) {
-  CompressedRecords records(source, batch.records_bytes(),
-                            {.record_bytes_max = rules.max_decompressed_message_bytes,
-                             .whole_records = false,
-                             .sink = &rebuilder});
+  CompressedRecords records(
+      source, batch.records_bytes(),
+      {.record_bytes_max = rules.max_decompressed_message_bytes, .whole_records = false, .sink = &rebuilder});
   CompressedRecords::Item item;
   for (int32_t index = 0; index < batch.record_count(); ++index) {
     if (auto read = records.next(item, index); !read) {
@@ -123,7 +122,8 @@ std::expected<void, ProduceFailure> feed_compressed(const RecordBatchView& batch
 std::expected<RebuiltBatch, ProduceFailure> rebuild_batch(const RecordBatchView& batch, Codec source,
                                                           Compression target, const ProduceRules& rules) {
   Rebuilder rebuilder(batch, target, rules);
-  auto fed = source == Codec::none ? feed_plain(batch, rebuilder) : feed_compressed(batch, source, rules, rebuilder);
+  auto fed =
+      source == Codec::none ? feed_plain(batch, rebuilder) : feed_compressed(batch, source, rules, rebuilder);
   if (!fed) return std::unexpected(std::move(fed).error());
   return rebuilder.finish();
 }

@@ -13,7 +13,8 @@ constexpr int16_t zstd_from_produce_version = 7;
 std::expected<RecordBatchView, ProduceFailure> only_batch(ByteView records, const ProduceRules& rules) {
   BatchIterator batches(records);
   switch (batches.next()) {
-    case BatchIterator::Step::batch: break;
+    case BatchIterator::Step::batch:
+      break;
     case BatchIterator::Step::old_message:
       return refuse(ErrorCode::invalid_record, "Only record batches of magic version 2 may be produced");
     case BatchIterator::Step::end:
@@ -31,11 +32,13 @@ std::expected<RecordBatchView, ProduceFailure> only_batch(ByteView records, cons
   }
   switch (batches.next()) {
     case BatchIterator::Step::end:
-    case BatchIterator::Step::torn: return batch;  // bytes behind a whole batch that are none are dropped
+    case BatchIterator::Step::torn:
+      return batch;  // bytes behind a whole batch that are none are dropped
     case BatchIterator::Step::batch:
     case BatchIterator::Step::old_message:
       return refuse(ErrorCode::invalid_record, "There must be exactly one record batch for each partition");
-    default: return refuse(ErrorCode::corrupt_message, "What follows the record batch is corrupt");
+    default:
+      return refuse(ErrorCode::corrupt_message, "What follows the record batch is corrupt");
   }
 }
 
@@ -50,18 +53,21 @@ std::expected<Codec, ProduceFailure> check_header(const RecordBatchView& batch, 
                                                     " bytes, max.message.bytes is " +
                                                     std::to_string(rules.max_message_bytes));
   }
-  if (!batch.verify_crc()) return refuse(ErrorCode::corrupt_message, "The record batch does not fit its checksum");
+  if (!batch.verify_crc())
+    return refuse(ErrorCode::corrupt_message, "The record batch does not fit its checksum");
   const std::optional<Codec> codec = batch.codec();
   if (!codec) return refuse(ErrorCode::invalid_record, "The compression type of the record batch is unknown");
   const int64_t offsets = int64_t{batch.last_offset_delta()} + 1;
   if (offsets <= 0 || batch.record_count() <= 0 || offsets != batch.record_count()) {
-    return refuse(ErrorCode::invalid_record, "The record batch counts " + std::to_string(batch.record_count()) +
-                                                 " records in " + std::to_string(offsets) + " offsets");
+    return refuse(ErrorCode::invalid_record, "The record batch counts " +
+                                                 std::to_string(batch.record_count()) + " records in " +
+                                                 std::to_string(offsets) + " offsets");
   }
   if (batch.is_control()) return refuse(ErrorCode::invalid_record, "Clients may not write control records");
   if (batch.has_producer_id() && batch.base_sequence() < 0) {
-    return refuse(ErrorCode::invalid_record, "A record batch with a producer id needs a sequence number, not " +
-                                                 std::to_string(batch.base_sequence()));
+    return refuse(ErrorCode::invalid_record,
+                  "A record batch with a producer id needs a sequence number, not " +
+                      std::to_string(batch.base_sequence()));
   }
   return *codec;
 }
@@ -86,8 +92,8 @@ ValidatedBatch describe_batch(MutableByteView bytes, Codec codec, const ProduceR
 
 }  // namespace
 
-std::expected<ValidatedBatch, ProduceFailure> validate_produced_records(std::optional<MutableByteView> records,
-                                                                        const ProduceRules& rules) {
+std::expected<ValidatedBatch, ProduceFailure> validate_produced_records(
+    std::optional<MutableByteView> records, const ProduceRules& rules) {
   if (!records) return refuse(ErrorCode::invalid_record, "The records are null");
   const auto batch = only_batch(*records, rules);
   if (!batch) return std::unexpected(batch.error());

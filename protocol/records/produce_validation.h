@@ -30,7 +30,8 @@ struct ProduceRules {
   /// `max.decompressed.message.bytes`: one record of a compressed batch.
   int32_t max_decompressed_message_bytes = 2147483639;
   TimestampMs now{0};
-  /// False: only what can be seen in the batch header and the checksum. For producers that are part of the broker.
+  /// False: only what can be seen in the batch header and the checksum. For producers that are part of the
+  /// broker.
   bool check_contents = true;
 };
 
@@ -70,20 +71,20 @@ struct ProduceFailure {
   std::vector<RecordError> record_errors;
 };
 
-/// What a broker does with the `records` of one partition in a Produce request (version 3 and above), where they lie.
-/// Nothing as `records` is null on the wire. On success the batch's timestamps and checksum are as they will be
-/// stored; a partial batch behind the first one is dropped.
+/// What a broker does with the `records` of one partition in a Produce request (version 3 and above), where
+/// they lie. Nothing as `records` is null on the wire. On success the batch's timestamps and checksum are as
+/// they will be stored; a partial batch behind the first one is dropped.
 ///
-/// The order of the checks, and so which error wins, is Kafka 4.4's: one whole batch of magic 2; zstd from version 7;
-/// no second batch; base offset 0; size; checksum; count and offset range; no control batch; sequence; then the
-/// records. Where Kafka answers UNKNOWN_SERVER_ERROR or nothing, this says INVALID_RECORD (null records, unknown
-/// codec, contents that do not decompress, overlong varints, wrong offset deltas in a compressed batch) or
-/// CORRUPT_MESSAGE (a batch length near 2^31).
+/// The order of the checks, and so which error wins, is Kafka 4.4's: one whole batch of magic 2; zstd from
+/// version 7; no second batch; base offset 0; size; checksum; count and offset range; no control batch;
+/// sequence; then the records. Where Kafka answers UNKNOWN_SERVER_ERROR or nothing, this says INVALID_RECORD
+/// (null records, unknown codec, contents that do not decompress, overlong varints, wrong offset deltas in a
+/// compressed batch) or CORRUPT_MESSAGE (a batch length near 2^31).
 ///
-/// A plain batch costs one checksum pass and one walk over the records, and no allocation. A compressed one is
-/// decompressed once, in memory bounded by a constant (see Decompressor). A rebuilt one needs max_message_bytes more.
-/// Touches nothing but its arguments; any thread.
-std::expected<ValidatedBatch, ProduceFailure> validate_produced_records(std::optional<MutableByteView> records,
-                                                                        const ProduceRules& rules);
+/// A plain batch costs one checksum pass and one walk over the records, and no allocation. A compressed one
+/// is decompressed once, in memory bounded by a constant (see Decompressor). A rebuilt one needs
+/// max_message_bytes more. Touches nothing but its arguments; any thread.
+std::expected<ValidatedBatch, ProduceFailure> validate_produced_records(
+    std::optional<MutableByteView> records, const ProduceRules& rules);
 
 }  // namespace barnabas::protocol

@@ -24,7 +24,8 @@ void store(MutableByteView bytes, size_t at, T value) {
 
 Result<void> check_front(ByteView bytes) {
   if (bytes.size() < header_bytes) {
-    return fail(ErrorKind::corrupt, "record batch of " + std::to_string(bytes.size()) + " bytes, a header has 61");
+    return fail(ErrorKind::corrupt,
+                "record batch of " + std::to_string(bytes.size()) + " bytes, a header has 61");
   }
   const auto length = load<int32_t>(bytes, length_at);
   const auto version = load<int8_t>(bytes, magic_at);
@@ -78,7 +79,8 @@ int32_t RecordBatchView::last_sequence() const {
 
 Result<RecordBatchView> RecordBatchView::parse(ByteView bytes) {
   BARNABAS_TRY(check_front(bytes));
-  const size_t size = log_overhead + static_cast<size_t>(::barnabas::protocol::load<int32_t>(bytes, length_at));
+  const size_t size =
+      log_overhead + static_cast<size_t>(::barnabas::protocol::load<int32_t>(bytes, length_at));
   if (size > bytes.size()) {
     return fail(ErrorKind::corrupt, "record batch of " + std::to_string(size) + " bytes, only " +
                                         std::to_string(bytes.size()) + " are there");
@@ -102,7 +104,9 @@ RecordBatchHeader RecordBatchView::header() const {
           .record_count = record_count()};
 }
 
-uint32_t RecordBatchView::computed_crc() const { return crc32c(bytes_.subspan(crc_from)); }
+uint32_t RecordBatchView::computed_crc() const {
+  return crc32c(bytes_.subspan(crc_from));
+}
 
 Result<RecordBatchView> validate_stored_batch(ByteView bytes) {
   BARNABAS_ASSIGN(const RecordBatchView batch, RecordBatchView::parse(bytes));
@@ -114,9 +118,10 @@ Result<RecordBatchView> validate_stored_batch(ByteView bytes) {
   const bool offsets_sane = batch.base_offset() >= Offset{0} && batch.last_offset_delta() >= 0 &&
                             batch.base_offset().value() <= INT64_MAX - batch.last_offset_delta() - 1;
   if (!offsets_sane || batch.record_count() < 0) {
-    return fail(ErrorKind::corrupt, "record batch with base offset " + std::to_string(batch.base_offset().value()) +
-                                        ", last offset delta " + std::to_string(batch.last_offset_delta()) +
-                                        " and " + std::to_string(batch.record_count()) + " records");
+    return fail(ErrorKind::corrupt, "record batch with base offset " +
+                                        std::to_string(batch.base_offset().value()) + ", last offset delta " +
+                                        std::to_string(batch.last_offset_delta()) + " and " +
+                                        std::to_string(batch.record_count()) + " records");
   }
   return batch;
 }
@@ -153,7 +158,8 @@ BatchIterator::Step BatchIterator::next() {
   position_ += consumed_;
   rest_ = rest_.subspan(consumed_);
   consumed_ = 0;
-  // The checks stand in the order of Kafka's reader: a bad length or version counts even when the bytes end early.
+  // The checks stand in the order of Kafka's reader: a bad length or version counts even when the bytes end
+  // early.
   if (rest_.empty()) return Step::end;
   if (rest_.size() < log_overhead) return Step::torn;
   const auto length = ::barnabas::protocol::load<int32_t>(rest_, length_at);

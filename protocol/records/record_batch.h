@@ -11,7 +11,8 @@
 
 namespace barnabas::protocol {
 
-/// Record batch of format version 2 (magic 2, KIP-98): docs/formats/record-batch.md. Offsets of the fields in bytes.
+/// Record batch of format version 2 (magic 2, KIP-98): docs/formats/record-batch.md. Offsets of the fields in
+/// bytes.
 namespace batch_format {
 inline constexpr size_t base_offset_at = 0;
 inline constexpr size_t length_at = base_offset_at + 8;
@@ -50,6 +51,11 @@ static_assert(crc_at == 17 && attributes_at == 21 && max_timestamp_at == 35 && p
 static_assert(header_bytes == 61 && log_overhead == 12 && length_min == 49);
 }  // namespace batch_format
 
+/// Offset of a record `delta` behind `base`. Wraps instead of overflowing: both may come from hostile bytes.
+constexpr Offset offset_plus(Offset base, int64_t delta) {
+  return Offset(static_cast<int64_t>(static_cast<uint64_t>(base.value()) + static_cast<uint64_t>(delta)));
+}
+
 enum class TimestampType : uint8_t { create_time = 0, log_append_time = 1 };
 
 /// The fields of a batch as they stand on the wire; nothing is checked here but what parse() says.
@@ -70,16 +76,16 @@ struct RecordBatchHeader {
 
   bool operator==(const RecordBatchHeader&) const = default;
 
-  /// Reads the 61 bytes of a header. ErrorKind::corrupt: too few bytes, a length below the minimum or an unknown
-  /// magic; ErrorKind::unsupported: an old message (magic 0 or 1).
+  /// Reads the 61 bytes of a header. ErrorKind::corrupt: too few bytes, a length below the minimum or an
+  /// unknown magic; ErrorKind::unsupported: an old message (magic 0 or 1).
   static Result<RecordBatchHeader> parse(ByteView bytes);
   /// Writes the 61 bytes, the checksum as it stands in the struct. `into` must hold them.
   void write(MutableByteView into) const;
 
   /// The whole batch, with base offset and length.
   size_t size_bytes() const { return batch_format::log_overhead + static_cast<size_t>(length); }
-  Offset last_offset() const { return base_offset + last_offset_delta; }
-  Offset next_offset() const { return base_offset + last_offset_delta + 1; }
+  Offset last_offset() const { return offset_plus(base_offset, last_offset_delta); }
+  Offset next_offset() const { return offset_plus(base_offset, int64_t{last_offset_delta} + 1); }
   int codec_id() const { return attributes & batch_format::codec_mask; }
   /// Nothing when the id is unknown.
   std::optional<Codec> codec() const { return codec_from_id(codec_id()); }
@@ -101,12 +107,13 @@ struct RecordBatchHeader {
 /// Sequence number `increment` records after `sequence`: 0 follows 2^31 - 1.
 int32_t sequence_plus(int32_t sequence, int32_t increment);
 
-/// One whole batch of version 2 in memory of somebody else, who must outlive the view. Reading a field costs a load.
+/// One whole batch of version 2 in memory of somebody else, who must outlive the view. Reading a field costs
+/// a load.
 class RecordBatchView {
  public:
-  /// The batch at the front of `bytes`; what follows it is left out of the view. ErrorKind::corrupt: length below the
-  /// minimum, unknown magic, or fewer bytes than the length says; ErrorKind::unsupported: magic 0 or 1.
-  /// The checksum is not checked.
+  /// The batch at the front of `bytes`; what follows it is left out of the view. ErrorKind::corrupt: length
+  /// below the minimum, unknown magic, or fewer bytes than the length says; ErrorKind::unsupported: magic 0
+  /// or 1. The checksum is not checked.
   static Result<RecordBatchView> parse(ByteView bytes);
   /// For bytes that parse() or BatchIterator found good before.
   static RecordBatchView trusted(ByteView whole_batch) { return RecordBatchView(whole_batch); }
@@ -118,8 +125,8 @@ class RecordBatchView {
   RecordBatchHeader header() const;
 
   Offset base_offset() const { return Offset(load<int64_t>(batch_format::base_offset_at)); }
-  Offset last_offset() const { return base_offset() + last_offset_delta(); }
-  Offset next_offset() const { return last_offset() + 1; }
+  Offset last_offset() const { return offset_plus(base_offset(), last_offset_delta()); }
+  Offset next_offset() const { return offset_plus(base_offset(), int64_t{last_offset_delta()} + 1); }
   LeaderEpoch partition_leader_epoch() const {
     return LeaderEpoch(load<int32_t>(batch_format::partition_leader_epoch_at));
   }
@@ -129,7 +136,9 @@ class RecordBatchView {
   TimestampMs base_timestamp() const { return TimestampMs(load<int64_t>(batch_format::base_timestamp_at)); }
   TimestampMs max_timestamp() const { return TimestampMs(load<int64_t>(batch_format::max_timestamp_at)); }
   ProducerId producer_id() const { return ProducerId(load<int64_t>(batch_format::producer_id_at)); }
-  ProducerEpoch producer_epoch() const { return ProducerEpoch(load<int16_t>(batch_format::producer_epoch_at)); }
+  ProducerEpoch producer_epoch() const {
+    return ProducerEpoch(load<int16_t>(batch_format::producer_epoch_at));
+  }
   int32_t base_sequence() const { return load<int32_t>(batch_format::base_sequence_at); }
   int32_t last_sequence() const;
   int32_t record_count() const { return load<int32_t>(batch_format::record_count_at); }
@@ -155,15 +164,15 @@ class RecordBatchView {
   ByteView bytes_;
 };
 
-/// What a log checks of a batch that another broker or an earlier run has accepted: whole, magic 2, checksum, a sane
-/// offset range. The records are not looked at. ErrorKind::corrupt or unsupported (magic 0 and 1).
+/// What a log checks of a batch that another broker or an earlier run has accepted: whole, magic 2, checksum,
+/// a sane offset range. The records are not looked at. ErrorKind::corrupt or unsupported (magic 0 and 1).
 Result<RecordBatchView> validate_stored_batch(ByteView bytes);
 
 // Changes in place. The first two lie outside of the checksum; the others end with a new one (one pass).
 void set_base_offset(MutableByteView batch, Offset base_offset);
 void set_partition_leader_epoch(MutableByteView batch, LeaderEpoch epoch);
-/// What a broker may have to correct on append. Does nothing, and makes no pass, when all is as wished already.
-/// Returns whether something changed.
+/// What a broker may have to correct on append. Does nothing, and makes no pass, when all is as wished
+/// already. Returns whether something changed.
 bool set_timestamps(MutableByteView batch, TimestampType type, TimestampMs max_timestamp);
 /// Writes the checksum that fits the bytes.
 void seal(MutableByteView batch);

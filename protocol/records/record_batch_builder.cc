@@ -14,7 +14,9 @@ int64_t wrapping_difference(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
 
-void append_bytes(std::vector<std::byte>& out, ByteView bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); }
+void append_bytes(std::vector<std::byte>& out, ByteView bytes) {
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
 
 int32_t checked_size(size_t size) {
   BARNABAS_ASSERT(size <= INT32_MAX);
@@ -44,8 +46,8 @@ RecordBatchBuilder::RecordBatchBuilder(RecordBatchOptions options)
   header_.base_sequence = options.base_sequence;
 }
 
-void RecordBatchBuilder::append(TimestampMs timestamp, std::optional<ByteView> key, std::optional<ByteView> value,
-                                std::span<const RecordHeader> headers) {
+void RecordBatchBuilder::append(TimestampMs timestamp, std::optional<ByteView> key,
+                                std::optional<ByteView> value, std::span<const RecordHeader> headers) {
   append_at(next_offset_, timestamp, key, value, headers);
 }
 

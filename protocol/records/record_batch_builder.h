@@ -40,8 +40,8 @@ class RecordBatchBuilder {
   void append(TimestampMs timestamp, std::optional<ByteView> key, std::optional<ByteView> value,
               std::span<const RecordHeader> headers = {});
   /// With a gap in front, as compaction leaves it. Offsets must ascend from the base offset on.
-  void append_at(Offset offset, TimestampMs timestamp, std::optional<ByteView> key, std::optional<ByteView> value,
-                 std::span<const RecordHeader> headers = {});
+  void append_at(Offset offset, TimestampMs timestamp, std::optional<ByteView> key,
+                 std::optional<ByteView> value, std::span<const RecordHeader> headers = {});
   /// Takes over a record read from another batch, with key, value and headers as they stand.
   void append_at(Offset offset, const RecordView& record);
 

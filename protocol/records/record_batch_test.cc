@@ -16,7 +16,8 @@ using Step = BatchIterator::Step;
 
 Bytes batch(int records = 1, Offset base = Offset{0}) {
   RecordBatchBuilder builder({.base_offset = base});
-  for (int i = 0; i < records; ++i) builder.append(TimestampMs{1000 + i}, as_byte_view("key"), as_byte_view("value"));
+  for (int i = 0; i < records; ++i)
+    builder.append(TimestampMs{1000 + i}, as_byte_view("key"), as_byte_view("value"));
   return builder.build();
 }
 
@@ -54,8 +55,19 @@ TEST(RecordBatchHeader, what_is_written_is_read_back) {
   header.write(bytes);
   EXPECT_EQ(RecordBatchHeader::parse(bytes).value(), header);
   EXPECT_EQ(test::to_hex(bytes),
-            "0102030405060708" "00000031" "11121314" "02" "fffefdfc" "007a" "21222324" "fffffffffffffffe"
-            "3132333435363738" "4142434445464748" "5152" "61626364" "71727374");
+            "0102030405060708"
+            "00000031"
+            "11121314"
+            "02"
+            "fffefdfc"
+            "007a"
+            "21222324"
+            "fffffffffffffffe"
+            "3132333435363738"
+            "4142434445464748"
+            "5152"
+            "61626364"
+            "71727374");
   EXPECT_EQ(header.codec(), Codec::snappy);
   EXPECT_TRUE(header.is_transactional() && header.is_control() && header.delete_horizon().has_value());
   EXPECT_EQ(header.timestamp_type(), TimestampType::log_append_time);
@@ -72,7 +84,8 @@ TEST(RecordBatchHeader, sequences_wrap_from_the_largest_to_zero) {
 TEST(RecordBatchView, refuses_what_is_no_whole_batch) {
   const Bytes good = batch();
   EXPECT_TRUE(RecordBatchView::parse(good).has_value());
-  for (size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(RecordBatchView::parse(first(good, size)).has_value());
+  for (size_t size = 0; size < good.size(); ++size)
+    EXPECT_FALSE(RecordBatchView::parse(first(good, size)).has_value());
   for (const int32_t length : {-1, 0, 13, 48, INT32_MIN, INT32_MAX}) {
     EXPECT_FALSE(RecordBatchView::parse(with(good, batch_format::length_at, length)).has_value()) << length;
   }
@@ -81,7 +94,8 @@ TEST(RecordBatchView, refuses_what_is_no_whole_batch) {
     EXPECT_EQ(old.error().kind, ErrorKind::unsupported);
   }
   for (const int8_t magic : {-1, 3, 127, -128}) {
-    EXPECT_EQ(RecordBatchView::parse(with(good, batch_format::magic_at, magic)).error().kind, ErrorKind::corrupt);
+    EXPECT_EQ(RecordBatchView::parse(with(good, batch_format::magic_at, magic)).error().kind,
+              ErrorKind::corrupt);
   }
 }
 
@@ -106,8 +120,10 @@ TEST(StoredBatch, insane_offset_ranges_are_refused_though_the_checksum_fits) {
     return bytes;
   };
   const Bytes good = batch();
-  EXPECT_FALSE(validate_stored_batch(sealed(with<int64_t>(good, batch_format::base_offset_at, -1))).has_value());
-  EXPECT_FALSE(validate_stored_batch(sealed(with<int64_t>(good, batch_format::base_offset_at, INT64_MAX))).has_value());
+  EXPECT_FALSE(
+      validate_stored_batch(sealed(with<int64_t>(good, batch_format::base_offset_at, -1))).has_value());
+  EXPECT_FALSE(validate_stored_batch(sealed(with<int64_t>(good, batch_format::base_offset_at, INT64_MAX)))
+                   .has_value());
   EXPECT_FALSE(validate_stored_batch(sealed(with(good, batch_format::last_offset_delta_at, -1))).has_value());
   EXPECT_FALSE(validate_stored_batch(sealed(with(good, batch_format::record_count_at, -1))).has_value());
   EXPECT_TRUE(validate_stored_batch(sealed(with(good, batch_format::last_offset_delta_at, 9))).has_value());

@@ -88,7 +88,8 @@ inline RecordFault parse_record_body(const std::byte* at, const std::byte* end, 
   if (record.header_count < 0) return RecordFault::header_count;
   record.headers = at;
   if (record.header_count > 0) {
-    if (const RecordFault fault = parse_record_headers(at, end, record.header_count); fault != RecordFault::none) {
+    if (const RecordFault fault = parse_record_headers(at, end, record.header_count);
+        fault != RecordFault::none) {
       return fault;
     }
   }
@@ -96,7 +97,8 @@ inline RecordFault parse_record_body(const std::byte* at, const std::byte* end, 
 }
 
 /// Parses the record at `at`, with its length in front, and leaves `at` behind it.
-inline RecordFault parse_record(const std::byte*& at, const std::byte* end, ParsedRecord& record, int32_t& size_bytes) {
+inline RecordFault parse_record(const std::byte*& at, const std::byte* end, ParsedRecord& record,
+                                int32_t& size_bytes) {
   if (at == end) return RecordFault::record_missing;
   if (!read_varint(at, end, size_bytes)) return RecordFault::varint;
   if (size_bytes < 0) return RecordFault::record_length;

@@ -89,7 +89,7 @@ Result<bool> RecordReader::read(RecordView& record) {
   record.size_bytes = item.size_bytes;
   record.attributes = parsed.attributes;
   record.offset_delta = parsed.offset_delta;
-  record.offset = Offset(wrapping_sum(batch_.base_offset().value(), parsed.offset_delta));
+  record.offset = offset_plus(batch_.base_offset(), parsed.offset_delta);
   record.timestamp_delta = parsed.timestamp_delta;
   record.timestamp = batch_.timestamp_type() == TimestampType::log_append_time
                          ? batch_.max_timestamp()
@@ -120,7 +120,8 @@ Result<std::optional<OffsetAndTimestamp>> find_first_record_at_or_after(const Re
   for (;;) {
     BARNABAS_ASSIGN(const bool more, reader.next(record));
     if (!more) return std::nullopt;
-    if (record.timestamp >= target && record.offset >= from) return OffsetAndTimestamp{record.offset, record.timestamp};
+    if (record.timestamp >= target && record.offset >= from)
+      return OffsetAndTimestamp{record.offset, record.timestamp};
   }
 }
 

@@ -61,9 +61,9 @@ struct RecordView {
   int8_t attributes = 0;   ///< unused by the format
   int32_t offset_delta = 0;
   Offset offset;
-  TimestampMs timestamp;    ///< the batch's max timestamp for LogAppendTime, whatever the record says
+  TimestampMs timestamp;  ///< the batch's max timestamp for LogAppendTime, whatever the record says
   int64_t timestamp_delta = 0;
-  int32_t key_bytes = -1;   ///< -1: null
+  int32_t key_bytes = -1;  ///< -1: null
   int32_t value_bytes = -1;
   int32_t header_count = 0;
   bool has_contents = true;  ///< false in ReadMode::structure for a record that was skipped over
@@ -83,14 +83,16 @@ enum class ReadMode {
 
 struct RecordReaderOptions {
   ReadMode mode = ReadMode::contents;
-  /// A longer record of a compressed batch is ErrorKind::too_large. In ReadMode::contents it bounds the memory too.
+  /// A longer record of a compressed batch is ErrorKind::too_large. In ReadMode::contents it bounds the
+  /// memory too.
   int64_t record_bytes_max = 2147483639;
 };
 
-/// Reads the records of a batch in order, and checks while going: every varint, length and count, that each record
-/// fills its length exactly, that there are as many as the header says, and that nothing follows the last.
-/// Plain batches are read in place. Compressed ones are decompressed through a buffer of 64 KiB that grows only for a
-/// larger record in ReadMode::contents. The batch's bytes must outlive the reader. The checksum is the caller's.
+/// Reads the records of a batch in order, and checks while going: every varint, length and count, that each
+/// record fills its length exactly, that there are as many as the header says, and that nothing follows the
+/// last. Plain batches are read in place. Compressed ones are decompressed through a buffer of 64 KiB that
+/// grows only for a larger record in ReadMode::contents. The batch's bytes must outlive the reader. The
+/// checksum is the caller's.
 class RecordReader {
  public:
   explicit RecordReader(const RecordBatchView& batch, RecordReaderOptions options = {});
@@ -98,8 +100,9 @@ class RecordReader {
   RecordReader& operator=(RecordReader&&) noexcept;
   ~RecordReader();
 
-  /// False at the end. ErrorKind::invalid_record: the structure is wrong; corrupt: the content does not decompress;
-  /// unsupported: unknown codec; too_large: see options. After an error every call gives it again.
+  /// False at the end. ErrorKind::invalid_record: the structure is wrong; corrupt: the content does not
+  /// decompress; unsupported: unknown codec; too_large: see options. After an error every call gives it
+  /// again.
   Result<bool> next(RecordView& record);
 
  private:
@@ -109,7 +112,7 @@ class RecordReader {
   RecordBatchView batch_;
   int32_t record_count_;
   int32_t records_read_ = 0;
-  ByteView plain_;                              // what is left of a plain batch
+  ByteView plain_;                             // what is left of a plain batch
   std::unique_ptr<CompressedRecords> stream_;  // only for compressed batches
   std::optional<Error> error_;
 };
@@ -120,13 +123,15 @@ struct OffsetAndTimestamp {
   bool operator==(const OffsetAndTimestamp&) const = default;
 };
 
-/// The first record with a timestamp of at least `target` and an offset of at least `from`, for ListOffsets by time;
-/// nothing if the batch has none. Every record of a LogAppendTime batch has the batch's max timestamp.
+/// The first record with a timestamp of at least `target` and an offset of at least `from`, for ListOffsets
+/// by time; nothing if the batch has none. Every record of a LogAppendTime batch has the batch's max
+/// timestamp.
 Result<std::optional<OffsetAndTimestamp>> find_first_record_at_or_after(const RecordBatchView& batch,
-                                                                        TimestampMs target, Offset from = Offset{0});
+                                                                        TimestampMs target,
+                                                                        Offset from = Offset{0});
 
-/// The first record that has the batch's largest timestamp, for ListOffsets with -3; nothing in a batch without
-/// records or whose max timestamp no record has.
+/// The first record that has the batch's largest timestamp, for ListOffsets with -3; nothing in a batch
+/// without records or whose max timestamp no record has.
 Result<std::optional<OffsetAndTimestamp>> find_max_timestamp_record(const RecordBatchView& batch);
 
 }  // namespace barnabas::protocol

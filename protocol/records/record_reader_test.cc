@@ -35,7 +35,8 @@ Bytes build(const std::vector<Item>& items, RecordBatchOptions options) {
   for (const Item& item : items) {
     std::vector<RecordHeader> headers;
     for (const auto& [key, value] : item.headers) headers.push_back({key, view(value)});
-    builder.append_at(Offset{item.offset}, TimestampMs{item.timestamp}, view(item.key), view(item.value), headers);
+    builder.append_at(Offset{item.offset}, TimestampMs{item.timestamp}, view(item.key), view(item.value),
+                      headers);
   }
   return builder.build();
 }
@@ -48,7 +49,8 @@ Result<std::vector<Item>> read(const Bytes& bytes, RecordReaderOptions options =
     BARNABAS_ASSIGN(const bool more, reader.next(record));
     if (!more) return items;
     Item item{record.offset.value(), record.timestamp.value(), text(record.key()), text(record.value()), {}};
-    for (const RecordHeader& header : record.headers()) item.headers.emplace_back(header.key, text(header.value));
+    for (const RecordHeader& header : record.headers())
+      item.headers.emplace_back(header.key, text(header.value));
     items.push_back(item);
   }
 }
@@ -117,7 +119,8 @@ TEST(RecordReader, a_compressed_record_above_the_limit_is_refused) {
 }
 
 TEST(RecordReader, every_record_of_a_log_append_time_batch_has_the_batch_time) {
-  const Bytes bytes = build({{0, 5, "a", "b", {}}, {1, 9, "c", "d", {}}}, {.log_append_time = TimestampMs{77}});
+  const Bytes bytes =
+      build({{0, 5, "a", "b", {}}, {1, 9, "c", "d", {}}}, {.log_append_time = TimestampMs{77}});
   const auto items = read(bytes).value();
   ASSERT_EQ(items.size(), 2U);
   for (const Item& item : items) EXPECT_EQ(item.timestamp, 77);
@@ -141,7 +144,8 @@ TEST(RecordReader, unknown_codecs_are_unsupported) {
   }
 }
 
-// --- hostile contents -------------------------------------------------------------------------------------------------
+// --- hostile contents
+// -------------------------------------------------------------------------------------------------
 
 /// A batch with the given bytes as its records, in each codec.
 Bytes batch_of(const Bytes& records, int32_t count, Codec codec) {
@@ -150,7 +154,8 @@ Bytes batch_of(const Bytes& records, int32_t count, Codec codec) {
   header.record_count = count;
   header.last_offset_delta = count - 1;
   const Bytes payload = compress({codec, {}}, records);
-  header.length = static_cast<int32_t>(batch_format::header_bytes + payload.size() - batch_format::log_overhead);
+  header.length =
+      static_cast<int32_t>(batch_format::header_bytes + payload.size() - batch_format::log_overhead);
   Bytes bytes(batch_format::header_bytes);
   header.write(bytes);
   bytes.insert(bytes.end(), payload.begin(), payload.end());
@@ -207,7 +212,8 @@ TEST(RecordReader, every_truncation_and_extension_of_the_records_is_refused) {
     EXPECT_FALSE(read(batch_of(records, INT32_MAX, codec)).has_value());
     EXPECT_FALSE(read(batch_of(records, -1, codec)).has_value());
     for (size_t size = 0; size < records.size(); ++size) {
-      EXPECT_FALSE(read(batch_of(Bytes(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(size)), 3, codec)));
+      EXPECT_FALSE(read(
+          batch_of(Bytes(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(size)), 3, codec)));
     }
     Bytes more = records;
     more.push_back(std::byte{0});
@@ -233,7 +239,8 @@ TEST(RecordReader, flipped_bits_never_crash_and_both_modes_agree) {
     for (int round = 0; round < 1000; ++round) {
       Bytes damaged = good;
       for (uint64_t flips = 1 + random.below(3); flips > 0; --flips) {
-        const size_t at = batch_format::attributes_at + random.below(good.size() - batch_format::attributes_at);
+        const size_t at =
+            batch_format::attributes_at + random.below(good.size() - batch_format::attributes_at);
         damaged[at] ^= static_cast<std::byte>(1 << random.below(8));
       }
       const auto contents = read(damaged);
@@ -248,16 +255,19 @@ TEST(RecordReader, flipped_bits_never_crash_and_both_modes_agree) {
   }
 }
 
-// --- look-ups ---------------------------------------------------------------------------------------------------------
+// --- look-ups
+// ---------------------------------------------------------------------------------------------------------
 
 std::optional<OffsetAndTimestamp> at_or_after(const Bytes& bytes, int64_t time, int64_t from = 0) {
-  return find_first_record_at_or_after(RecordBatchView::parse(bytes).value(), TimestampMs{time}, Offset{from}).value();
+  return find_first_record_at_or_after(RecordBatchView::parse(bytes).value(), TimestampMs{time}, Offset{from})
+      .value();
 }
 
 TEST(TimestampLookup, finds_the_first_record_that_is_not_older) {
   for (const Codec codec : all_codecs) {
-    const Bytes bytes = build({{10, 2, "k", "v", {}}, {11, 4, "k", "v", {}}, {12, 6, "k", "v", {}}, {13, 8, "k", "v", {}}},
-                              {.compression = {codec, {}}, .base_offset = Offset{10}});
+    const Bytes bytes =
+        build({{10, 2, "k", "v", {}}, {11, 4, "k", "v", {}}, {12, 6, "k", "v", {}}, {13, 8, "k", "v", {}}},
+              {.compression = {codec, {}}, .base_offset = Offset{10}});
     using Found = OffsetAndTimestamp;
     EXPECT_EQ(at_or_after(bytes, 0), (Found{Offset{10}, TimestampMs{2}}));
     EXPECT_EQ(at_or_after(bytes, 3), (Found{Offset{11}, TimestampMs{4}}));
@@ -270,7 +280,9 @@ TEST(TimestampLookup, finds_the_first_record_that_is_not_older) {
 
 TEST(TimestampLookup, times_that_go_down_by_more_than_32_bits_are_compared_right) {
   const int64_t now = 1'700'000'000'000, day = 86'400'000;
-  const Bytes bytes = build({{0, now, "k", "v", {}}, {1, now - 100 * day, "k", "v", {}}, {2, now - 50 * day, "k", "v", {}},
+  const Bytes bytes = build({{0, now, "k", "v", {}},
+                             {1, now - 100 * day, "k", "v", {}},
+                             {2, now - 50 * day, "k", "v", {}},
                              {3, now + 90 * day, "k", "v", {}}},
                             {});
   EXPECT_EQ(at_or_after(bytes, now - 100 * day)->offset, Offset{0});
@@ -290,7 +302,8 @@ TEST(TimestampLookup, the_largest_time_is_found_at_its_first_record) {
   const auto largest = [](const Bytes& bytes) {
     return find_max_timestamp_record(RecordBatchView::parse(bytes).value()).value();
   };
-  const Bytes bytes = build({{0, 5, "k", "v", {}}, {1, 9, "k", "v", {}}, {2, 9, "k", "v", {}}, {3, 1, "k", "v", {}}}, {});
+  const Bytes bytes =
+      build({{0, 5, "k", "v", {}}, {1, 9, "k", "v", {}}, {2, 9, "k", "v", {}}, {3, 1, "k", "v", {}}}, {});
   EXPECT_EQ(largest(bytes), (OffsetAndTimestamp{Offset{1}, TimestampMs{9}}));
   EXPECT_EQ(largest(RecordBatchBuilder().build()), std::nullopt);
 }

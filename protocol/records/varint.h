@@ -8,15 +8,24 @@
 
 namespace barnabas::protocol {
 
-// Zigzag varints as records use them: at most 5 bytes for 32 bits and 10 for 64; bits above are dropped, as Kafka does.
+// Zigzag varints as records use them: at most 5 bytes for 32 bits and 10 for 64; bits above are dropped, as
+// Kafka does.
 
 inline constexpr size_t varint_bytes_max = 5;
 inline constexpr size_t varlong_bytes_max = 10;
 
-constexpr int32_t zigzag_decode(uint32_t n) { return static_cast<int32_t>((n >> 1) ^ (0U - (n & 1))); }
-constexpr int64_t zigzag_decode(uint64_t n) { return static_cast<int64_t>((n >> 1) ^ (uint64_t{0} - (n & 1))); }
-constexpr uint32_t zigzag_encode(int32_t n) { return (static_cast<uint32_t>(n) << 1) ^ static_cast<uint32_t>(n >> 31); }
-constexpr uint64_t zigzag_encode(int64_t n) { return (static_cast<uint64_t>(n) << 1) ^ static_cast<uint64_t>(n >> 63); }
+constexpr int32_t zigzag_decode(uint32_t n) {
+  return static_cast<int32_t>((n >> 1) ^ (0U - (n & 1)));
+}
+constexpr int64_t zigzag_decode(uint64_t n) {
+  return static_cast<int64_t>((n >> 1) ^ (uint64_t{0} - (n & 1)));
+}
+constexpr uint32_t zigzag_encode(int32_t n) {
+  return (static_cast<uint32_t>(n) << 1) ^ static_cast<uint32_t>(n >> 31);
+}
+constexpr uint64_t zigzag_encode(int64_t n) {
+  return (static_cast<uint64_t>(n) << 1) ^ static_cast<uint64_t>(n >> 63);
+}
 
 /// Reads forward from `at`, never to `end` or beyond; false when the bytes end or the number is too long.
 /// `ends_late`: the caller knows that as many bytes as a number may have are there.
@@ -64,13 +73,17 @@ inline size_t varlong_bytes(int64_t number) {
   for (uint64_t raw = zigzag_encode(number); raw >= 0x80; raw >>= 7) ++bytes;
   return bytes;
 }
-inline size_t varint_bytes(int32_t number) { return varlong_bytes(number); }
+inline size_t varint_bytes(int32_t number) {
+  return varlong_bytes(number);
+}
 
 inline void append_varlong(std::vector<std::byte>& out, int64_t number) {
   uint64_t raw = zigzag_encode(number);
   for (; raw >= 0x80; raw >>= 7) out.push_back(static_cast<std::byte>(raw | 0x80));
   out.push_back(static_cast<std::byte>(raw));
 }
-inline void append_varint(std::vector<std::byte>& out, int32_t number) { append_varlong(out, number); }
+inline void append_varint(std::vector<std::byte>& out, int32_t number) {
+  append_varlong(out, number);
+}
 
 }  // namespace barnabas::protocol
