@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "broker/handlers/topic_description.h"
 #include "network/event_loops.h"
 
 namespace barnabas::broker {
@@ -37,6 +38,42 @@ void add_to_response(FetchResponse& response, const FetchPartition& partition, F
   }
   topic->partitions.push_back(std::move(read.data));
 }
+
+/// KIP-951: who leads instead, in answers to those who asked with an old epoch or at the wrong place.
+class LeaderHints {
+ public:
+  explicit LeaderHints(const Call& call) : call_(call) {}
+
+  void add(const FetchPartition& partition, FetchRead& read) {
+    constexpr int16_t first_version_with_leader = 12;
+    const auto error = static_cast<protocol::ErrorCode>(read.data.error_code);
+    const bool moved = error == protocol::ErrorCode::fenced_leader_epoch ||
+                       error == protocol::ErrorCode::not_leader_or_follower;
+    if (!moved || !partition.partition || call_.version() < first_version_with_leader) return;
+    read.data.current_leader.leader_id = call_.services().node.value();
+    read.data.current_leader.leader_epoch = partition.partition->leader_epoch().value();
+    any_ = true;
+  }
+
+  /// Addresses of the leaders that were named.
+  void add_endpoints(FetchResponse& response) const {
+    constexpr int16_t first_version_with_endpoints = 16;
+    if (!any_ || call_.version() < first_version_with_endpoints) return;
+    const auto image = call_.services().metadata.current();
+    for (const BrokerAddress& address : broker_addresses(call_, *image)) {
+      if (address.id != call_.services().node) continue;
+      auto& endpoint = response.node_endpoints.emplace_back();
+      endpoint.node_id = address.id.value();
+      endpoint.host = protocol::String(address.host);
+      endpoint.port = address.port;
+      if (address.broker->rack) endpoint.rack = protocol::String(*address.broker->rack);
+    }
+  }
+
+ private:
+  const Call& call_;
+  bool any_ = false;
+};
 
 }  // namespace
 
@@ -134,16 +171,19 @@ void FetchOperation::finish(std::vector<FetchRead> reads) {
   }
   auto at = partitions().begin();
   std::vector<FetchSession::List::iterator> had_records;
+  LeaderHints hints(call_);
   for (FetchRead& read : reads) {
     if (at == partitions().end())
       break;  // another request changed the session meanwhile; its answer tells the rest
     const auto partition = at++;
     if (read.bytes > 0 && plan_.session && plan_.incremental) had_records.push_back(partition);
+    hints.add(*partition, read);
     const bool changed = changed_since_sent(read, *partition);
     if (changed || !plan_.incremental) add_to_response(response, *partition, read);
   }
   for (const auto partition : had_records) plan_.session->move_to_end(partition);
   if (lock) lock.unlock();
+  hints.add_endpoints(response);
   call_.reply(response);
 }
 
