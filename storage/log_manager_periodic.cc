@@ -12,6 +12,9 @@ namespace {
 
 constinit Logger log_{"storage"};
 
+// Closing waits for the device most of the time, and file systems write what several threads sync in one go.
+constexpr unsigned closing_threads = 8;
+
 }  // namespace
 
 // --- the timer
@@ -200,7 +203,7 @@ Result<void> LogManager::shut_down(BrokerEpoch broker_epoch) {
   std::unordered_set<const Directory*> unclean;
   std::mutex errors;
   const auto all_entries = entries();
-  in_parallel(options_.load_threads, all_entries.size(), [&](std::size_t index) {
+  in_parallel(std::max(options_.load_threads, closing_threads), all_entries.size(), [&](std::size_t index) {
     const auto& [name, entry] = all_entries[index];
     const Result<void> closed = entry.log->close_clean();
     if (check(*entry.directory, closed)) return;
