@@ -7,7 +7,7 @@ import zlib
 import apis
 import codes
 import records
-from base import ConformanceTest
+from base import IS_KAFKA, ConformanceTest
 from differences import differ
 from records import GZIP, LOG_APPEND_TIME, NONE, SNAPPY, ZSTD, Batch, batch, now_ms, split, values_of
 from wire import vectors
@@ -155,6 +155,7 @@ class Validation(ConformanceTest):
                         self.assertTrue(got.errorMessage)
         self.assertEqual(self.client.append(topic, b"a", b"b", keys=(b"k", b"")), 0)
 
+    @unittest.skipUnless(IS_KAFKA, "its words are Apache Kafka's own")
     def test_words_for_a_record_without_key(self):
         topic = self.new_topic(cleanup_policy="compact,delete")
         got = self.assert_refused(topic, batch(b"a"), codes.INVALID_RECORD)
@@ -179,11 +180,9 @@ class Validation(ConformanceTest):
                 self.assertEqual(got.errorCode, codes.NONE if accepted else codes.INVALID_TIMESTAMP)
                 if not accepted:
                     self.assertEqual((got.baseOffset, [e.batchIndex for e in got.recordErrors]), (-1, [1]))
-                    self.assertEqual(got.errorMessage,
-                                     "One or more records have been rejected due to invalid timestamp")
+                    self.assertIn("timestamp", got.errorMessage)
                     self.assertRegex(got.recordErrors[0].batchIndexErrorMessage,
-                                     rf"^Timestamp {stamp} of message with offset 1 is out of range\. "
-                                     r"The timestamp should be within \[-?\d+, \d+\]$")
+                                     rf"^Timestamp {stamp} .*out of range.* within \[-?\d+, \d+\]$")
 
     def test_old_message_formats_are_refused(self):
         topic, topic_id = self.new_topic_with_id()
