@@ -30,7 +30,9 @@ struct ServerLimits {
   std::map<std::string, uint32_t> connections_per_address{};  ///< max.connections.per.ip.overrides, by numeric address
   std::chrono::milliseconds idle_max{600'000};               ///< connections.max.idle.ms; below 0: never
   int send_buffer_bytes = 102'400;                           ///< socket.send.buffer.bytes; -1: the system's
-  int receive_buffer_bytes = 102'400;                        ///< socket.receive.buffer.bytes; -1: the system's
+  /// socket.receive.buffer.bytes; -1: the system's, which grows as needed. Kafka's default of 100 KiB is little more than
+  /// one packet of loopback and nearly doubles the cost of receiving, so it should be set only where somebody asks for it.
+  int receive_buffer_bytes = -1;
   int backlog = 50;                                          ///< socket.listen.backlog.size
   uint32_t requests_in_flight_max = 64;                      ///< started and not answered, of one connection
   uint64_t connection_bytes_in_flight_max = 64 << 20;        ///< of such requests; one request is always let in
