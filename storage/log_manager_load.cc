@@ -58,6 +58,8 @@ Result<LoadSummary> LogManager::load(TimestampMs now) {
     ++loading.summary.logs;
     if (log->recovery().scanned) ++loading.summary.recovered;
   }
+  // A checkpoint above the end of a log that was cut would be believed after the next crash.
+  if (loading.summary.recovered > 0) checkpoint_all(CheckpointFile::recovery_point);
   return std::move(loading.summary);
 }
 
@@ -158,6 +160,13 @@ Result<void> LogManager::publish(Loading& loading) {
     ++directory.partitions;
   }
   for (const auto& directory : directories_) {
+    for (const OffsetCheckpoint* file : {&directory->recovery_points, &directory->start_offsets,
+                                         &directory->high_watermarks, &directory->cleaner_offsets}) {
+      for (const auto& [name, offset] : *file) {
+        const auto found = logs_.find(name);
+        if (found == logs_.end() || found->second.directory != directory.get()) directory->note_gone(name);
+      }
+    }
     directory->recovery_points.clear();
     directory->start_offsets.clear();
   }
