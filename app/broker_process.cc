@@ -146,6 +146,7 @@ struct BrokerProcess::Parts {
   std::vector<std::string> paths;
   std::string metadata_directory;
   Uuid metadata_directory_id;
+  bool metadata_clean = false;
   std::optional<storage::FilePool> files;
   std::optional<io::DiskPool> disk_pool;
   std::optional<storage::LogManager> logs;
@@ -199,7 +200,10 @@ Result<void> BrokerProcess::Parts::open_storage() {
   options.format = true;
   BARNABAS_ASSIGN(auto directories, storage::open_log_directories(disk, options));
   for (const storage::LogDirectory& directory : directories.directories)
-    if (directory.path == metadata_directory) metadata_directory_id = directory.directory_id;
+    if (directory.path == metadata_directory) {
+      metadata_directory_id = directory.directory_id;
+      metadata_clean = directory.clean;
+    }
   files.emplace(disk, open_files_budget(config));
   disk_pool.emplace(io::DiskPool::Options{
       .name = "disk", .threads = static_cast<std::size_t>(config.integer("disk.threads"))});
@@ -216,6 +220,10 @@ Result<void> BrokerProcess::Parts::open_metadata() {
   options.quorum.cluster_id = logs->cluster_id();
   options.quorum.node_id = node;
   options.quorum.directory_id = metadata_directory_id;
+  options.quorum.clean = metadata_clean;
+  BARNABAS_ASSIGN(const Listeners listeners, parse_listeners(config));
+  if (const auto& at = listeners.controller)
+    options.quorum.controller_endpoint = {at->listener, at->host, at->port, at->security_protocol};
   options.static_config = &config;
   options.on_failure = [](const Error& error) {
     log_.error("metadata log failed, stopping: {}", error.message);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct Listeners {
   std::vector<broker::AdvertisedListener>
       advertised;                            ///< by listener name; port 0 where the bound one is meant
   std::vector<std::string> controller_only;  ///< listeners of the controller role, which nobody needs here
+  /// Where the first of them would be reached: written to the metadata log, for Kafka to find it there.
+  std::optional<broker::AdvertisedListener> controller;
 };
 
 /// Reads listeners, advertised.listeners, listener.security.protocol.map and controller.listener.names.
