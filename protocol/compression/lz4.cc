@@ -51,13 +51,16 @@ class Lz4Decompressor final : public Decompressor {
     if (!began_) {
       if (auto reason = unreadable_for_java(rest_)) return fail(ErrorKind::corrupt, std::move(*reason));
       began_ = true;
+      const unsigned size_id = (std::to_integer<unsigned>(rest_[5]) >> 4) & 7;
+      block_bytes_ = size_t{1} << (8 + 2 * size_id);
       // The context keeps buffers of the frame's block size.
-      memory_bytes_ =
-          std::max(memory_bytes_, size_t{3} << (8 + 2 * ((std::to_integer<unsigned>(rest_[5]) >> 4) & 7)));
+      memory_bytes_ = std::max(memory_bytes_, 3 * block_bytes_);
     }
     size_t written = 0;
-    while (!finished_ && written < into.size()) {
+    // Asks for whole blocks where it can: the library decompresses any other elsewhere and copies.
+    while (!finished_ && (written == 0 || into.size() - written >= block_bytes_)) {
       size_t out = into.size() - written;
+      if (out > block_bytes_) out -= out % block_bytes_;
       size_t in = rest_.size();
       const size_t hint = LZ4F_decompress(context_, into.data() + written, &out, rest_.data(), &in, nullptr);
       if (LZ4F_isError(hint) != 0) {
@@ -84,6 +87,7 @@ class Lz4Decompressor final : public Decompressor {
   ByteView rest_;
   bool began_ = false;
   bool finished_ = false;
+  size_t block_bytes_ = 0;
   size_t memory_bytes_ = 0;
 };
 

@@ -12,6 +12,17 @@ namespace barnabas::protocol {
     if (!check_result_ || *check_result_ != RecordFault::none) return check_result_; \
   } while (false)
 
+namespace {
+
+// One buffer a thread, so that not every batch pays for fresh memory.
+thread_local std::unique_ptr<std::byte[]> spare_buffer;
+
+}  // namespace
+
+CompressedRecords::~CompressedRecords() {
+  if (capacity_ == buffer_bytes) spare_buffer = std::move(buffer_);
+}
+
 // Leaves at least `wanted` bytes in the buffer, or all there are.
 Result<void> CompressedRecords::fill(size_t wanted) {
   while (buffered() < wanted && !ended_) {
@@ -20,19 +31,27 @@ Result<void> CompressedRecords::fill(size_t wanted) {
       end_ -= at_;
       at_ = 0;
     }
-    if (end_ == capacity_) {
-      // Doubling follows the content that is really there, not the length that a record claims.
-      const size_t larger = std::max(buffer_bytes, 2 * capacity_);
-      auto buffer = std::make_unique_for_overwrite<std::byte[]>(larger);
-      if (end_ > 0) std::memcpy(buffer.get(), buffer_.get(), end_);
-      buffer_ = std::move(buffer);
-      capacity_ = larger;
-    }
+    if (end_ == capacity_) grow();
     BARNABAS_ASSIGN(const size_t size, stream_.read(MutableByteView(buffer_.get() + end_, capacity_ - end_)));
     if (size == 0) ended_ = true;
     end_ += size;
   }
   return {};
+}
+
+void CompressedRecords::grow() {
+  if (capacity_ == 0) {
+    buffer_ =
+        spare_buffer ? std::move(spare_buffer) : std::make_unique_for_overwrite<std::byte[]>(buffer_bytes);
+    capacity_ = buffer_bytes;
+    return;
+  }
+  // Doubling follows the content that is really there, not the length that a record claims.
+  auto larger = std::make_unique_for_overwrite<std::byte[]>(2 * capacity_);
+  std::memcpy(larger.get(), buffer_.get(), end_);
+  if (capacity_ == buffer_bytes) spare_buffer = std::move(buffer_);
+  buffer_ = std::move(larger);
+  capacity_ *= 2;
 }
 
 Result<bool> CompressedRecords::at_end() {
@@ -59,7 +78,7 @@ Result<void> CompressedRecords::next(Item& item, int64_t index) {
                                           std::to_string(options_.record_bytes_max) + " are allowed");
   } else {
     at_ = static_cast<size_t>(at - buffer_.get());
-    const bool fits = static_cast<size_t>(item.size_bytes) <= buffer_bytes;
+    const bool fits = static_cast<size_t>(item.size_bytes) <= whole_bytes_max;
     BARNABAS_ASSIGN(fault, fits || options_.whole_records ? whole(item) : streamed(item));
   }
   if (fault != RecordFault::none) return fail(ErrorKind::invalid_record, describe(fault, index));

@@ -41,6 +41,9 @@ class CompressedRecords {
 
   CompressedRecords(Codec codec, ByteView compressed, Options options)
       : stream_(codec, compressed), options_(options) {}
+  CompressedRecords(const CompressedRecords&) = delete;
+  CompressedRecords& operator=(const CompressedRecords&) = delete;
+  ~CompressedRecords();
 
   /// Reads the record with number `index` (for messages). Errors as RecordReader.
   Result<void> next(Item& item, int64_t index);
@@ -48,10 +51,15 @@ class CompressedRecords {
   Result<bool> at_end();
 
  private:
-  static constexpr size_t buffer_bytes = 64 * 1024;
+  /// Records up to this size are looked at as a whole.
+  static constexpr size_t whole_bytes_max = 64 * 1024;
+  /// Leaves room behind the rest of such a record for two blocks of lz4, so that they are decompressed in
+  /// place.
+  static constexpr size_t buffer_bytes = 3 * 64 * 1024;
 
   size_t buffered() const { return end_ - at_; }
   Result<void> fill(size_t wanted);
+  void grow();
   Result<RecordFault> whole(Item& item);
   Result<RecordFault> streamed(Item& item);
   Result<RecordFault> streamed_headers(int32_t count);

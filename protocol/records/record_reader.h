@@ -90,7 +90,7 @@ struct RecordReaderOptions {
 
 /// Reads the records of a batch in order, and checks while going: every varint, length and count, that each
 /// record fills its length exactly, that there are as many as the header says, and that nothing follows the
-/// last. Plain batches are read in place. Compressed ones are decompressed through a buffer of 64 KiB that
+/// last. Plain batches are read in place. Compressed ones are decompressed through a buffer of 192 KiB that
 /// grows only for a larger record in ReadMode::contents. The batch's bytes must outlive the reader. The
 /// checksum is the caller's.
 class RecordReader {
