@@ -67,7 +67,7 @@ void ServerLoop::schedule(Connection& connection) {
   if (std::exchange(connection.scheduled_, true)) return;
   scheduled_.push_back(connection.shared_from_this());
   if (std::exchange(drain_posted_, true)) return;
-  loop_.post([self = shared_from_this()] { self->drain_scheduled(); });
+  loop_.post(Drain(shared_from_this(), &ServerLoop::drain_scheduled));
 }
 
 void ServerLoop::drain_scheduled() {
@@ -98,6 +98,15 @@ void ServerLoop::allow_next_from_anywhere(std::shared_ptr<Connection> connection
   if (!connection->pumping_ && !connection->closed()) schedule(*connection);
 }
 
+void ServerLoop::abandon() {
+  std::vector<Report> reports;
+  {
+    std::lock_guard lock(mutex_);
+    reports.swap(reports_);
+  }
+  scheduled_.clear();
+}
+
 void ServerLoop::post_report(Report report) {
   bool first;
   {
@@ -105,7 +114,7 @@ void ServerLoop::post_report(Report report) {
     first = reports_.empty();
     reports_.push_back(std::move(report));
   }
-  if (first) loop_.post([self = shared_from_this()] { self->drain_reports(); });
+  if (first) loop_.post(Drain(shared_from_this(), &ServerLoop::drain_reports));
 }
 
 void ServerLoop::drain_reports() {

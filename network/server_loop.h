@@ -67,6 +67,23 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
     OutgoingFrame frame;
     std::string reason;
   };
+  /// Posted to the loop. Should the loop end without running it, it lets go of what waits to be drained, because that
+  /// holds connections and they hold this object.
+  struct Drain {
+    std::shared_ptr<ServerLoop> home;
+    void (ServerLoop::*call)();
+
+    Drain(std::shared_ptr<ServerLoop> of, void (ServerLoop::*what)()) : home(std::move(of)), call(what) {}
+    Drain(Drain&&) = default;
+    ~Drain() {
+      if (home) home->abandon();
+    }
+    void operator()() {
+      const auto running = std::move(home);
+      (running.get()->*call)();
+    }
+  };
+  void abandon();
   void post_report(Report report);
   void drain_reports();
   void drain_scheduled();
