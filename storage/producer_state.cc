@@ -152,7 +152,7 @@ std::optional<Offset> ProducerState::first_unstable_offset(Offset high_watermark
 std::size_t ProducerState::expire(TimestampMs now, int64_t expiration_ms) {
   return boost::unordered::erase_if(producers_, [&](const auto& item) {
     const ProducerStateEntry& entry = item.second;
-    return entry.current_txn_first_offset == no_offset && now - entry.last_timestamp >= expiration_ms;
+    return entry.current_txn_first_offset == no_offset && entry.last_timestamp <= now - expiration_ms;
   });
 }
 
