@@ -171,6 +171,11 @@ Result<LogManager::Directory*> LogManager::reserve_directory(const TopicPartitio
 Result<std::shared_ptr<Log>> LogManager::open_new(const TopicPartition& name, const CreateOptions& options,
                                                   TimestampMs now) {
   BARNABAS_ASSIGN(Directory* const directory, reserve_directory(name, options));
+  if (const auto forgotten = forget_gone(*directory, name); !check(*directory, forgotten)) {
+    const std::lock_guard guard(mutex_);
+    --directory->partitions;
+    return std::unexpected(forgotten.error());
+  }
   Log::OpenOptions open_options;
   open_options.topic = name.topic;
   open_options.partition = name.partition;
@@ -213,6 +218,7 @@ Result<LogManager::Entry> LogManager::take_out(const TopicPartition& name, const
   lost_.erase(name);
   directory.high_watermarks.erase(name);
   directory.cleaner_offsets.erase(name);
+  directory.note_gone(name);
   return entry;
 }
 

@@ -36,7 +36,7 @@ struct LogManagerOptions {
   /// met the failure, without locks held; it must not call back into load or shut_down.
   std::function<void(const LogDirectory& directory, const std::vector<TopicPartition>& lost)> on_offline;
 
-  unsigned load_threads = 2;  ///< num.recovery.threads.per.data.dir times directories; also for closing
+  unsigned load_threads = 2;  ///< num.recovery.threads.per.data.dir times directories
   std::chrono::milliseconds retention_interval{300'000};  ///< log.retention.check.interval.ms
   std::chrono::milliseconds checkpoint_interval{60'000};  ///< log.flush.offset.checkpoint.interval.ms
   std::chrono::milliseconds start_checkpoint_interval{
@@ -185,6 +185,8 @@ class LogManager {
   Result<std::shared_ptr<Log>> open_new(const TopicPartition& name, const CreateOptions& options,
                                         TimestampMs now);
   Result<Directory*> reserve_directory(const TopicPartition& name, const CreateOptions& options);
+  /// Makes sure that no checkpoint file names a partition that is about to be made anew.
+  Result<void> forget_gone(Directory& directory, const TopicPartition& name);
   Result<Entry> take_out(const TopicPartition& name, const std::string& new_name);
 
   // Periodic work and the end (log_manager_periodic.cc).
@@ -195,6 +197,7 @@ class LogManager {
   enum class CheckpointFile : uint8_t { recovery_point, log_start, high_watermark, cleaner };
   void checkpoint_all(CheckpointFile file);
   Result<void> checkpoint(Directory& directory, CheckpointFile file);
+  Result<void> checkpoint_directory(Directory& directory);
   OffsetCheckpoint collect(const Directory& directory, CheckpointFile file) const;
   Offset high_watermark_of(const TopicPartition& name, const Entry& entry) const;
   /// The logs that are online (of one directory), sorted by name.

@@ -166,15 +166,39 @@ Result<void> LogManager::checkpoint(Directory& directory, CheckpointFile file) {
                              replication_offset_checkpoint, cleaner_offset_checkpoint};
   const auto index = static_cast<std::size_t>(file);
   const std::lock_guard guard(directory.checkpoint_mutex);
-  std::string content = format_offset_checkpoint(collect(directory, file));
-  if (directory.written[index] == content) return {};
-  const Result<void> written = io::replace_file(disk_, directory.path_of(std::string(names[index])), content);
-  if (written) {
-    directory.written[index] = std::move(content);
-  } else {
-    directory.written[index].reset();
+  uint64_t gone_generation = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    gone_generation = directory.gone_generation;
   }
-  return written;
+  std::string content = format_offset_checkpoint(collect(directory, file));
+  if (directory.written[index] != content) {
+    directory.written[index].reset();
+    BARNABAS_TRY(io::replace_file(disk_, directory.path_of(std::string(names[index])), content));
+    directory.written[index] = std::move(content);
+  }
+  const std::lock_guard lock(mutex_);
+  for (auto& [name, gone] : directory.gone) {
+    if (gone.generation <= gone_generation) gone.files &= ~(1U << index);
+  }
+  std::erase_if(directory.gone, [](const auto& entry) { return entry.second.files == 0; });
+  return {};
+}
+
+Result<void> LogManager::forget_gone(Directory& directory, const TopicPartition& name) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (!directory.gone.contains(name)) return {};
+  }
+  return checkpoint_directory(directory);
+}
+
+Result<void> LogManager::checkpoint_directory(Directory& directory) {
+  for (const CheckpointFile file : {CheckpointFile::recovery_point, CheckpointFile::log_start,
+                                    CheckpointFile::high_watermark, CheckpointFile::cleaner}) {
+    BARNABAS_TRY(checkpoint(directory, file));
+  }
+  return {};
 }
 
 void LogManager::checkpoint_all(CheckpointFile file) {
@@ -231,10 +255,7 @@ Result<void> LogManager::shut_down(BrokerEpoch broker_epoch) {
 }
 
 Result<void> LogManager::finish(Directory& directory, BrokerEpoch broker_epoch) {
-  for (const CheckpointFile file : {CheckpointFile::recovery_point, CheckpointFile::log_start,
-                                    CheckpointFile::high_watermark, CheckpointFile::cleaner}) {
-    BARNABAS_TRY(checkpoint(directory, file));
-  }
+  BARNABAS_TRY(checkpoint_directory(directory));
   return write_clean_shutdown(disk_, directory.info.path, broker_epoch);
 }
 

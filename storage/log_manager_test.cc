@@ -384,6 +384,22 @@ TEST_F(LogManagerTest, a_partition_that_comes_back_does_not_inherit_a_high_water
   EXPECT_EQ(node_->checkpointed_high_watermark(partition("topic")), Offset{0});
 }
 
+TEST_F(LogManagerTest, a_partition_that_comes_back_does_not_inherit_a_log_start_through_a_power_cut) {
+  start();
+  create(partition("topic"));
+  for (const char* value : {"0", "1", "2"}) add(partition("topic"), value);
+  ASSERT_TRUE(node_->get(partition("topic")).value()->delete_records_before(Offset{2}));
+  node_->write_checkpoints();
+  ASSERT_TRUE(node_->remove(partition("topic"), node_.now));
+  create(partition("topic"));
+  add(partition("topic"), "new");
+  ASSERT_TRUE(node_->get(partition("topic")).value()->flush());
+  node_.crash();
+  disk_.power_cut();
+  start();
+  EXPECT_EQ(values(partition("topic")), std::vector<std::string>{"new"});
+}
+
 TEST_F(LogManagerTest, the_log_start_survives_through_its_checkpoint) {
   start();
   create(partition("topic"));
