@@ -19,7 +19,8 @@ std::atomic<LogSink> replaced_sink = nullptr;
 class LevelName : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& into) override {
-    static constexpr std::string_view names[] = {"TRACE", "DEBUG", "INFO ", "WARN ", "ERROR", "FATAL", "     "};
+    static constexpr std::string_view names[] = {"TRACE", "DEBUG", "INFO ", "WARN ",
+                                                 "ERROR", "FATAL", "     "};
     const std::string_view name = names[message.level];
     into.append(name.data(), name.data() + name.size());
   }
@@ -42,11 +43,16 @@ bool is_utf8_continuation(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-/// Bytes of the well-formed UTF-8 character at the start of `text`, 0 if there is none. Control characters of the C1
-/// block count as none.
+/// Bytes of the well-formed UTF-8 character at the start of `text`, 0 if there is none. Control characters of
+/// the C1 block count as none.
 std::size_t utf8_length(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
-  const std::size_t length = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+  const std::size_t length = lead < 0x80   ? 1
+                             : lead < 0xc2 ? 0
+                             : lead < 0xe0 ? 2
+                             : lead < 0xf0 ? 3
+                             : lead < 0xf5 ? 4
+                                           : 0;
   if (length == 0 || text.size() < length) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if (!is_utf8_continuation(text[i])) return 0;

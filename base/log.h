@@ -16,10 +16,11 @@ namespace barnabas {
 
 enum class LogLevel : uint8_t { trace, debug, info, warn, error, off };
 
-/// A named source of log lines. Make one per file or class as `constinit Logger log_{"network"};`. Lines go to standard
-/// error, one write each, as
+/// A named source of log lines. Make one per file or class as `constinit Logger log_{"network"};`. Lines go
+/// to standard error, one write each, as
 ///   2026-03-01 12:00:00.123 WARN  network  connection closed peer=192.0.2.7:40312 reason="frame of 7 bytes"
-/// Text is a short event followed by key=value pairs; text that comes from outside goes through log_text first. Any thread.
+/// Text is a short event followed by key=value pairs; text that comes from outside goes through log_text
+/// first. Any thread.
 class Logger {
  public:
   constexpr explicit Logger(const char* name) : name_(name) {}
@@ -64,12 +65,12 @@ class Logger {
   const char* name_;
 };
 
-/// Untrusted text for a log line: in double quotes, control characters, quotes and bytes that are not UTF-8 text escaped,
-/// at most `length_max` bytes of it (then "…" follows).
+/// Untrusted text for a log line: in double quotes, control characters, quotes and bytes that are not UTF-8
+/// text escaped, at most `length_max` bytes of it (then "…" follows).
 std::string log_text(std::string_view text, std::size_t length_max = 200);
 
-/// For lines that somebody outside can provoke at will. `admit` says whether to write now and, if so, how many were left
-/// out since the last one. Any thread.
+/// For lines that somebody outside can provoke at will. `admit` says whether to write now and, if so, how
+/// many were left out since the last one. Any thread.
 class LogLimiter {
  public:
   LogLimiter(uint32_t lines, std::chrono::milliseconds interval) : lines_(lines), interval_(interval) {}
@@ -85,7 +86,8 @@ class LogLimiter {
   uint64_t left_out_ = 0;
 };
 
-/// Replaces where lines go, for tests that look at them; nullptr is standard error again. Not while others log.
+/// Replaces where lines go, for tests that look at them; nullptr is standard error again. Not while others
+/// log.
 using LogSink = void (*)(LogLevel level, std::string_view logger, std::string_view text);
 void set_log_sink(LogSink sink);
 

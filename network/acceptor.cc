@@ -36,14 +36,15 @@ bool concerns_the_peer_only(int error) {
     case EOPNOTSUPP:
     case ENETUNREACH:
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
 }  // namespace
 
-Acceptor::Acceptor(EventLoop& loop, int socket, ListenerConfig config, std::vector<std::shared_ptr<ServerLoop>> homes,
-                   std::shared_ptr<ConnectionCounts> counts)
+Acceptor::Acceptor(EventLoop& loop, int socket, ListenerConfig config,
+                   std::vector<std::shared_ptr<ServerLoop>> homes, std::shared_ptr<ConnectionCounts> counts)
     : loop_(loop),
       listening_(socket),
       socket_(loop.context(), socket),
@@ -105,8 +106,8 @@ void Acceptor::admit(int socket, const sockaddr_storage& peer) {
   if (const auto limit = counts_->enter(config_.name, config_.connections_max, address)) {
     ::close(socket);
     if (const auto left_out = refusal_log_.admit(std::chrono::steady_clock::now())) {
-      log_.warn("connection refused peer={}:{} listener={} limit=\"{}\" lines_left_out={}", address, port, config_.name,
-                *limit, *left_out);
+      log_.warn("connection refused peer={}:{} listener={} limit=\"{}\" lines_left_out={}", address, port,
+                config_.name, *limit, *left_out);
     }
     return;
   }
@@ -133,7 +134,8 @@ void Acceptor::admit(int socket, const sockaddr_storage& peer) {
 void Acceptor::pause(int error) {
   if (stopped_) return;
   if (const auto left_out = failure_log_.admit(std::chrono::steady_clock::now())) {
-    log_.error("accepting pauses listener={} error=\"{}\" lines_left_out={}", config_.name, std::strerror(error), *left_out);
+    log_.error("accepting pauses listener={} error=\"{}\" lines_left_out={}", config_.name,
+               std::strerror(error), *left_out);
   }
   timer_.expires_after(pause_time);
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code&) { self->accept_all(); });

@@ -16,7 +16,8 @@
 
 namespace barnabas::network {
 
-/// Accepts the connections of one listener and deals them out to the loops in turn. Lives on one of the loops.
+/// Accepts the connections of one listener and deals them out to the loops in turn. Lives on one of the
+/// loops.
 class Acceptor : public std::enable_shared_from_this<Acceptor> {
  public:
   /// Owns `socket`, which listens and is non-blocking.
@@ -30,8 +31,8 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
 
  private:
   using Descriptor = boost::asio::posix::basic_stream_descriptor<EventLoop::Executor>;
-  using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                                  boost::asio::wait_traits<std::chrono::steady_clock>, EventLoop::Executor>;
+  using Timer = boost::asio::basic_waitable_timer<
+      std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, EventLoop::Executor>;
 
   void wait();
   void accept_all();

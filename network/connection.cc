@@ -21,7 +21,8 @@ constinit Logger log_{"network"};
 /// What one connection may read, write or start before others get their turn.
 constexpr std::size_t turn_bytes = 1 << 20;
 constexpr uint32_t turn_requests_max = 64;
-/// Answers are gathered up to here while requests are at hand, so that a burst of small requests costs few writes.
+/// Answers are gathered up to here while requests are at hand, so that a burst of small requests costs few
+/// writes.
 constexpr uint64_t gathered_answers_max = 64 << 10;
 /// How often to look whether the peer of a request that is being served is still there.
 constexpr std::chrono::seconds probe_interval{60};
@@ -30,7 +31,8 @@ constexpr int32_t slowest_bytes_per_second = 64 << 10;
 
 }  // namespace
 
-Connection::Connection(std::shared_ptr<ServerLoop> home, int socket, std::shared_ptr<ConnectionContext> context)
+Connection::Connection(std::shared_ptr<ServerLoop> home, int socket,
+                       std::shared_ptr<ConnectionContext> context)
     : home_(std::move(home)),
       context_(std::move(context)),
       socket_(home_->loop().context(), socket),
@@ -49,6 +51,7 @@ void Connection::open() {
 
 void Connection::finish() {
   finishing_ = true;
+  if (handler_knows_) home_->handler().end_waiting(*context_);
   pump();
 }
 
@@ -66,7 +69,8 @@ void Connection::close(LogAs log_as, const std::string& reason) {
   const auto left_out = warning ? home_->close_log().admit(std::chrono::steady_clock::now()) : std::nullopt;
   if (left_out || (log_as == LogAs::debug && log_.enabled(LogLevel::debug))) {
     auto line = fmt::format("connection closed peer={} listener={} client={}/{} reason={}", context_->peer(),
-                            context_->listener, context_->client_software_name, context_->client_software_version, reason);
+                            context_->listener, context_->client_software_name,
+                            context_->client_software_version, reason);
     if (left_out.value_or(0) > 0) line += fmt::format(" lines_left_out={}", *left_out);
     warning ? log_.warn("{}", line) : log_.debug("{}", line);
   }
@@ -110,7 +114,8 @@ void Connection::pump_steps() {
 
 bool Connection::may_start() const {
   return !closing_ && !finishing_ && !room_wait_ && !cold_wait_ && replies_.next_allowed() &&
-         writer_.backlog() < gathered_answers_max && replies_.size() < home_->limits().requests_in_flight_max &&
+         writer_.backlog() < gathered_answers_max &&
+         replies_.size() < home_->limits().requests_in_flight_max &&
          replies_.bytes() < home_->limits().connection_bytes_in_flight_max;
 }
 
@@ -130,9 +135,14 @@ void Connection::collect_answers() {
 /// go_on: a request was started, or the connection was found to be bad; stop: more bytes are needed.
 Connection::Step Connection::start_next() {
   switch (reader_.advance()) {
-    case RequestReader::State::need_bytes: return Step::stop;
-    case RequestReader::State::complete: start_request(reader_.take()); break;
-    case RequestReader::State::bad_size: close_after_answers(bad_size_text()); break;
+    case RequestReader::State::need_bytes:
+      return Step::stop;
+    case RequestReader::State::complete:
+      start_request(reader_.take());
+      break;
+    case RequestReader::State::bad_size:
+      close_after_answers(bad_size_text());
+      break;
     case RequestReader::State::no_memory:
       close_after_answers(fmt::format("no memory for a request of {} bytes", reader_.frame_size()));
       break;
@@ -160,8 +170,8 @@ std::string Connection::bad_size_text() const {
   const char* hint = "";
   if (head.starts_with("\x16\x03")) hint = " (a TLS client?)";
   if (head == "GET " || head == "POST" || head == "PUT " || head == "HEAD") hint = " (an HTTP client?)";
-  return fmt::format("request size of {} bytes{} is not in 1..{} (socket.request.max.bytes), sent {}", reader_.frame_size(),
-                     hint, home_->limits().request_bytes_max, log_text(head));
+  return fmt::format("request size of {} bytes{} is not in 1..{} (socket.request.max.bytes), sent {}",
+                     reader_.frame_size(), hint, home_->limits().request_bytes_max, log_text(head));
 }
 
 Connection::Step Connection::flush() {
@@ -170,10 +180,17 @@ Connection::Step Connection::flush() {
   const ReplyWriter::Status status = writer_.flush(transport_, turn_bytes);
   if (writer_.backlog() != before) last_activity_ = std::chrono::steady_clock::now();
   switch (status) {
-    case ReplyWriter::Status::idle: return Step::go_on;
-    case ReplyWriter::Status::again: wait_for_room(); break;
-    case ReplyWriter::Status::cold: read_cold_piece(); break;
-    case ReplyWriter::Status::turn_over: home_->schedule(*this); break;
+    case ReplyWriter::Status::idle:
+      return Step::go_on;
+    case ReplyWriter::Status::again:
+      wait_for_room();
+      break;
+    case ReplyWriter::Status::cold:
+      read_cold_piece();
+      break;
+    case ReplyWriter::Status::turn_over:
+      home_->schedule(*this);
+      break;
     case ReplyWriter::Status::failed:
       close(writer_.file_failed() ? LogAs::warning : LogAs::debug, std::string(writer_.failure()));
       break;
@@ -215,9 +232,14 @@ Connection::Step Connection::read() {
       last_bytes_ = std::chrono::steady_clock::now();
       if (fresh) frame_began_ = last_bytes_;
       break;
-    case IoOutcome::Status::again: break;
-    case IoOutcome::Status::end: ended_ = true; break;
-    case IoOutcome::Status::error: close(LogAs::debug, std::strerror(outcome.system_error)); break;
+    case IoOutcome::Status::again:
+      break;
+    case IoOutcome::Status::end:
+      ended_ = true;
+      break;
+    case IoOutcome::Status::error:
+      close(LogAs::debug, std::strerror(outcome.system_error));
+      break;
   }
   return Step::go_on;
 }
@@ -242,29 +264,32 @@ void Connection::wait_for_room() {
 void Connection::read_cold_piece() {
   cold_wait_ = true;
   ReplyWriter::ColdPiece cold = writer_.cold_piece(transport_);
-  const bool accepted = home_->disk_pool().submit([self = shared_from_this(), cold = std::move(cold)]() mutable {
-    Result<std::unique_ptr<std::byte[]>> bytes;
-    if (cold.wants_bytes) {
-      auto buffer = std::make_unique_for_overwrite<std::byte[]>(cold.slice.length);
-      const auto got = cold.slice.file->read_at({buffer.get(), cold.slice.length}, cold.slice.position);
-      if (!got) {
-        bytes = std::unexpected(got.error());
-      } else if (*got < cold.slice.length) {
-        bytes = fail(ErrorKind::out_of_range, cold.slice.file->path() + ": shorter than promised");
-      } else {
-        bytes = std::move(buffer);
-      }
-    } else if (auto read = read_into_page_cache(cold.slice); !read) {
-      bytes = std::unexpected(std::move(read).error());
-    }
-    EventLoop& loop = self->home_->loop();
-    loop.post([self = std::move(self), length = cold.slice.length, wants = cold.wants_bytes,
-               bytes = std::move(bytes)]() mutable { self->cold_piece_done(length, wants, std::move(bytes)); });
-  });
+  const bool accepted =
+      home_->disk_pool().submit([self = shared_from_this(), cold = std::move(cold)]() mutable {
+        Result<std::unique_ptr<std::byte[]>> bytes;
+        if (cold.wants_bytes) {
+          auto buffer = std::make_unique_for_overwrite<std::byte[]>(cold.slice.length);
+          const auto got = cold.slice.file->read_at({buffer.get(), cold.slice.length}, cold.slice.position);
+          if (!got) {
+            bytes = std::unexpected(got.error());
+          } else if (*got < cold.slice.length) {
+            bytes = fail(ErrorKind::out_of_range, cold.slice.file->path() + ": shorter than promised");
+          } else {
+            bytes = std::move(buffer);
+          }
+        } else if (auto read = read_into_page_cache(cold.slice); !read) {
+          bytes = std::unexpected(std::move(read).error());
+        }
+        EventLoop& loop = self->home_->loop();
+        loop.post(
+            [self = std::move(self), length = cold.slice.length, wants = cold.wants_bytes,
+             bytes = std::move(bytes)]() mutable { self->cold_piece_done(length, wants, std::move(bytes)); });
+      });
   if (!accepted) close(LogAs::warning, "the disk pool refuses to read for an answer");
 }
 
-void Connection::cold_piece_done(uint64_t length, bool wants_bytes, Result<std::unique_ptr<std::byte[]>> bytes) {
+void Connection::cold_piece_done(uint64_t length, bool wants_bytes,
+                                 Result<std::unique_ptr<std::byte[]>> bytes) {
   if (closed()) return;
   cold_wait_ = false;
   if (!bytes) {
@@ -289,7 +314,8 @@ void Connection::check_deadlines(Instant now) {
     last_activity_ = now;
     if (!input_wait_ && peer_is_gone()) close(LogAs::debug, "peer is gone");
   } else if (!reader_.empty()) {
-    const std::chrono::seconds at_slowest(reader_.in_frame() ? reader_.frame_size() / slowest_bytes_per_second : 0);
+    const std::chrono::seconds at_slowest(reader_.in_frame() ? reader_.frame_size() / slowest_bytes_per_second
+                                                             : 0);
     if (!memory_wait_ && now - frame_began_ >= idle_max + at_slowest) {
       close(LogAs::warning, fmt::format("request of {} bytes not completed in time", reader_.frame_size()));
     }
@@ -305,7 +331,8 @@ bool Connection::peer_is_gone() const {
   return ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_state == TCP_CLOSE;
 }
 
-void Connection::settle(uint64_t request, ReplyQueue::Outcome outcome, OutgoingFrame frame, std::string reason) {
+void Connection::settle(uint64_t request, ReplyQueue::Outcome outcome, OutgoingFrame frame,
+                        std::string reason) {
   if (!replies_.holds(request)) return;
   ReplyQueue::Entry& entry = replies_.at(request);
   BARNABAS_ASSERT(entry.outcome == ReplyQueue::Outcome::pending);

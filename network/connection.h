@@ -18,9 +18,9 @@ namespace barnabas::network {
 
 class ServerLoop;
 
-/// One accepted socket. Everything happens on its loop; only the calls of ReplyTarget come from anywhere and are passed
-/// on there. `pump` is the whole machine: it moves answers to the socket, starts requests and reads, until it can do no
-/// more without waiting, and then arms the waits it needs.
+/// One accepted socket. Everything happens on its loop; only the calls of ReplyTarget come from anywhere and
+/// are passed on there. `pump` is the whole machine: it moves answers to the socket, starts requests and
+/// reads, until it can do no more without waiting, and then arms the waits it needs.
 class Connection final : public ReplyTarget,
                          public std::enable_shared_from_this<Connection>,
                          public boost::intrusive::list_base_hook<> {
@@ -83,12 +83,12 @@ class Connection final : public ReplyTarget,
   ReplyQueue replies_;
   ReplyWriter writer_;
 
-  Instant last_activity_;     ///< the last request or progress of an answer
-  Instant frame_began_;       ///< of the request that is coming in
-  Instant last_bytes_;        ///< the last byte of whatever
-  std::size_t turn_read_ = 0;   ///< bytes read in this turn
-  uint32_t turn_started_ = 0;   ///< requests started in this turn
-  std::string close_reason_;   ///< of `closing_`
+  Instant last_activity_;             ///< the last request or progress of an answer
+  Instant frame_began_;               ///< of the request that is coming in
+  Instant last_bytes_;                ///< the last byte of whatever
+  std::size_t turn_read_ = 0;         ///< bytes read in this turn
+  uint32_t turn_started_ = 0;         ///< requests started in this turn
+  std::string close_reason_;          ///< of `closing_`
   std::shared_ptr<Connection> self_;  ///< while open
   bool pumping_ = false;
   bool scheduled_ = false;      ///< in the loop's list of connections to pump

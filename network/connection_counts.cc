@@ -24,7 +24,8 @@ std::optional<std::string> ConnectionCounts::enter(const std::string& listener, 
                                                    const std::string& address) {
   std::lock_guard lock(mutex_);
   if (total_ >= connections_max_) return limit_text("max.connections", connections_max_);
-  if (const auto found = of_listener_.find(listener); (found == of_listener_.end() ? 0 : found->second) >= listener_max) {
+  if (const auto found = of_listener_.find(listener);
+      (found == of_listener_.end() ? 0 : found->second) >= listener_max) {
     return limit_text("listener's max.connections", listener_max);
   }
   const auto found = of_address_.find(address);

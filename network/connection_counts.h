@@ -24,7 +24,8 @@ class ConnectionCounts {
         per_address_(limits.connections_per_address) {}
 
   /// Counts one more, unless a limit forbids it: then the name of the setting and its value.
-  std::optional<std::string> enter(const std::string& listener, uint32_t listener_max, const std::string& address);
+  std::optional<std::string> enter(const std::string& listener, uint32_t listener_max,
+                                   const std::string& address);
   void leave(const std::string& listener, const std::string& address);
 
   std::size_t total() const { return total_.load(std::memory_order_relaxed); }

@@ -24,7 +24,8 @@ struct LogWatch {
   ~LogWatch() { set_log_sink(nullptr); }
   static bool has(std::string_view text) {
     std::lock_guard lock(log_mutex);
-    return std::ranges::any_of(log_lines, [&](const auto& line) { return line.find(text) != std::string::npos; });
+    return std::ranges::any_of(log_lines,
+                               [&](const auto& line) { return line.find(text) != std::string::npos; });
   }
 };
 
@@ -65,7 +66,8 @@ TEST(Connection, requests_of_all_sizes_arrive_whole) {
   TestClient client = server.connect();
   std::mt19937 random(7);
   std::vector<std::string> requests;
-  for (const std::size_t size : {1, 4, 100, 32 << 10, (32 << 10) + 1, 64 << 10, 128 << 10, 1 << 20, 5 << 20, 17 << 20, 3}) {
+  for (const std::size_t size :
+       {1, 4, 100, 32 << 10, (32 << 10) + 1, 64 << 10, 128 << 10, 1 << 20, 5 << 20, 17 << 20, 3}) {
     std::string request(size, '\0');
     for (std::size_t i = 0; i < size; i += 1 + random() % 50) request[i] = static_cast<char>(random());
     requests.push_back(request);
@@ -182,7 +184,8 @@ TEST(Connection, frame_bytes_can_be_changed_in_place) {
 TEST(Connection, impossible_sizes_close_with_a_line_that_says_what_came) {
   LogWatch log;
   TestServer server({.request_bytes_max = 1000}, echo);
-  for (const char* head : {"\xff\xff\xff\xff", "\x7f\xff\xff\xff", "\x80\0\0\0", "\0\0\0\0", "\0\0\x03\xe9"}) {
+  for (const char* head :
+       {"\xff\xff\xff\xff", "\x7f\xff\xff\xff", "\x80\0\0\0", "\0\0\0\0", "\0\0\x03\xe9"}) {
     TestClient client = server.connect();
     client.send_raw(framed("good") + std::string(head, 4) + "rest");
     EXPECT_EQ(client.receive(), "good");
@@ -284,11 +287,14 @@ TEST(Connection, closing_slot_waits_for_answers_before_it_and_drops_those_behind
 TEST(Connection, handler_is_never_called_from_inside_reply) {
   std::atomic<int> depth = 0;
   std::atomic<bool> nested = false;
-  TestServer server({}, [&](IncomingRequest request) {
-    if (depth++ > 0) nested = true;
-    echo(std::move(request));
-    --depth;
-  }, 1);
+  TestServer server(
+      {},
+      [&](IncomingRequest request) {
+        if (depth++ > 0) nested = true;
+        echo(std::move(request));
+        --depth;
+      },
+      1);
   TestClient client = server.connect();
   std::string burst;
   for (int i = 0; i < 300; ++i) burst += framed(numbered(i));

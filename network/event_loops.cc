@@ -47,7 +47,8 @@ void EventLoops::start() {
   for (auto& loop : loops_) {
     loop->context_.restart();
     loop->work_.emplace(loop->executor());
-    loop->thread_ = std::thread([raw = loop.get(), name = name_ + "-" + std::to_string(loop->index())] { raw->run(name); });
+    loop->thread_ = std::thread(
+        [raw = loop.get(), name = name_ + "-" + std::to_string(loop->index())] { raw->run(name); });
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }

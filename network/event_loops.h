@@ -49,7 +49,8 @@ class EventLoop {
   std::thread thread_;
 };
 
-/// The io threads of the process. Must outlive all servers, connections, frames, slots and timers that use them.
+/// The io threads of the process. Must outlive all servers, connections, frames, slots and timers that use
+/// them.
 class EventLoops {
  public:
   /// `threads` of 0 is one per core. `name` of at most 10 characters: threads are called "<name>-0" …

@@ -10,9 +10,10 @@ namespace barnabas::network {
 
 struct FrameBlock;
 
-/// One request as it came, without the 4 bytes of size in front. Owns its memory and counts against the memory budget of
-/// the loops until it is destroyed, so let go of it as soon as its bytes are no longer needed. Move-only, may be moved
-/// to and destroyed on any thread; the EventLoops that read it must outlive it. The bytes do not move.
+/// One request as it came, without the 4 bytes of size in front. Owns its memory and counts against the
+/// memory budget of the loops until it is destroyed, so let go of it as soon as its bytes are no longer
+/// needed. Move-only, may be moved to and destroyed on any thread; the EventLoops that read it must outlive
+/// it. The bytes do not move.
 class Frame {
  public:
   Frame() = default;

@@ -24,10 +24,10 @@ struct FrameBlock {
 inline constexpr std::size_t frame_header_bytes = 64;
 static_assert(sizeof(FrameBlock) <= frame_header_bytes);
 
-/// Memory for the requests of one loop. Small frames come from the heap. Larger ones are mapped, so that a frame of a
-/// claimed 100 MB costs pages only for what arrived and is never moved; mapped blocks of up to 16 MB are kept for the
-/// next frame of their size class, within `retained_max` bytes, because mapping and faulting in 1 MB for every produce
-/// request costs more than receiving it. Any thread.
+/// Memory for the requests of one loop. Small frames come from the heap. Larger ones are mapped, so that a
+/// frame of a claimed 100 MB costs pages only for what arrived and is never moved; mapped blocks of up to 16
+/// MB are kept for the next frame of their size class, within `retained_max` bytes, because mapping and
+/// faulting in 1 MB for every produce request costs more than receiving it. Any thread.
 class FramePool {
  public:
   static constexpr uint32_t heap_max = 32 << 10;
@@ -61,8 +61,8 @@ class FramePool {
   MemoryBudget& budget_;
   mutable std::mutex mutex_;
   std::array<FrameBlock*, class_count> free_{};
-  uint64_t retained_ = 0;         ///< touched bytes of free blocks
-  uint64_t least_retained_ = 0;   ///< since the last trim
+  uint64_t retained_ = 0;        ///< touched bytes of free blocks
+  uint64_t least_retained_ = 0;  ///< since the last trim
 };
 
 }  // namespace barnabas::network

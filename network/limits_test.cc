@@ -120,7 +120,8 @@ TEST(Limits, half_sent_requests_cannot_hold_all_memory_against_others) {
     holders.back().send_some(framed(std::string(10 << 20, 'x')).substr(0, 300'000));
   }
   ASSERT_TRUE(eventually([&] { return server.loops.budget().exhausted(); }));
-  // A holder that may overdraw and does not go on is closed; then the next one, and so on until there is room.
+  // A holder that may overdraw and does not go on is closed; then the next one, and so on until there is
+  // room.
   std::vector<TestClient> clients;
   for (int i = 0; i < 4; ++i) {
     clients.push_back(server.connect());
@@ -238,7 +239,8 @@ TEST(Limits, peer_that_vanished_during_a_long_request_is_noticed) {
 TEST(Limits, connections_are_limited_in_all_and_per_address) {
   TestServer in_all({.connections_max = 2}, echo);
   TestServer per_address({.connections_per_address_max = 2}, echo);
-  TestServer overridden({.connections_per_address_max = 0, .connections_per_address = {{"127.0.0.1", 2}}}, echo);
+  TestServer overridden({.connections_per_address_max = 0, .connections_per_address = {{"127.0.0.1", 2}}},
+                        echo);
   for (TestServer* server : {&in_all, &per_address, &overridden}) {
     TestClient first = server->connect();
     {
@@ -259,7 +261,8 @@ TEST(Limits, connections_are_limited_in_all_and_per_address) {
 TEST(Limits, connections_of_one_listener_are_limited_apart) {
   TestServer server({}, echo);
   Server other(server.loops, server.disk_pool, server, {});
-  ASSERT_TRUE(other.bind({{.name = "ONE", .host = "127.0.0.1", .connections_max = 1}, {.name = "FREE", .host = "127.0.0.1"}}));
+  ASSERT_TRUE(other.bind(
+      {{.name = "ONE", .host = "127.0.0.1", .connections_max = 1}, {.name = "FREE", .host = "127.0.0.1"}}));
   other.start_accepting();
   TestClient first(other.bound()[0].port);
   ASSERT_TRUE(eventually([&] { return other.connection_count() == 1; }));

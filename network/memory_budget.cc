@@ -2,8 +2,8 @@
 
 namespace barnabas::network {
 
-// A remover lowers a count and then looks whether anybody waits; a waiter says so and then looks at the count. As both
-// are sequentially consistent, at least one of the two sees the other.
+// A remover lowers a count and then looks whether anybody waits; a waiter says so and then looks at the
+// count. As both are sequentially consistent, at least one of the two sees the other.
 
 void MemoryBudget::remove(uint64_t bytes, uint64_t completed) {
   used_.fetch_sub(bytes);

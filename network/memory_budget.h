@@ -9,11 +9,12 @@
 
 namespace barnabas::network {
 
-/// Counts the bytes of requests in memory, from arrival to the destruction of their frame. Going over the limit is not
-/// prevented here: whoever reads asks `exhausted` first and otherwise waits to be called. Any thread.
+/// Counts the bytes of requests in memory, from arrival to the destruction of their frame. Going over the
+/// limit is not prevented here: whoever reads asks `exhausted` first and otherwise waits to be called. Any
+/// thread.
 ///
-/// When half-read requests hold most of the budget, nothing gives memory back until one of them is read to its end. Then
-/// a few may be read beyond the limit (`may_overdraw`).
+/// When half-read requests hold most of the budget, nothing gives memory back until one of them is read to
+/// its end. Then a few may be read beyond the limit (`may_overdraw`).
 class MemoryBudget {
  public:
   using Callback = std::move_only_function<void()>;

@@ -63,7 +63,8 @@ void TestClient::send_raw(std::string_view bytes) {
 std::size_t TestClient::send_some(std::string_view bytes) {
   std::size_t total = 0;
   while (total < bytes.size()) {
-    const ssize_t sent = ::send(socket_, bytes.data() + total, bytes.size() - total, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent =
+        ::send(socket_, bytes.data() + total, bytes.size() - total, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent <= 0) break;
     total += static_cast<std::size_t>(sent);
   }
@@ -99,7 +100,8 @@ bool TestClient::closed_within(std::chrono::milliseconds time) {
   const auto deadline = std::chrono::steady_clock::now() + time;
   std::string buffer(1 << 16, '\0');
   while (true) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left <= 0ms || !readable_within(socket_, left)) return false;
     if (::recv(socket_, buffer.data(), buffer.size(), 0) <= 0) return true;
   }

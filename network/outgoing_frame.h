@@ -18,8 +18,8 @@ struct MemoryPiece {
   ByteView bytes;
 };
 
-/// An answer: bytes in memory and parts of files, sent one after the other. The 4 bytes of size in front are put there
-/// by the connection. Holds its files open and its memory until it is sent.
+/// An answer: bytes in memory and parts of files, sent one after the other. The 4 bytes of size in front are
+/// put there by the connection. Holds its files open and its memory until it is sent.
 class OutgoingFrame {
  public:
   using Piece = std::variant<MemoryPiece, io::FileSlice>;

@@ -59,12 +59,13 @@ bool in_page_cache(int file, uint64_t position, std::size_t length) {
 Result<void> read_into_page_cache(const io::FileSlice& slice) {
   constexpr std::size_t piece_bytes = 128 << 10;
   // Tells the device of all of it first; then waiting for the first piece is waiting for most.
-  ::posix_fadvise(slice.file->descriptor(), static_cast<off_t>(slice.position), static_cast<off_t>(slice.length),
-                  POSIX_FADV_WILLNEED);
+  ::posix_fadvise(slice.file->descriptor(), static_cast<off_t>(slice.position),
+                  static_cast<off_t>(slice.length), POSIX_FADV_WILLNEED);
   auto buffer = std::make_unique_for_overwrite<std::byte[]>(piece_bytes);
   for (uint64_t done = 0; done < slice.length;) {
     const std::size_t wanted = std::min<uint64_t>(piece_bytes, slice.length - done);
-    BARNABAS_ASSIGN(const std::size_t got, slice.file->read_at({buffer.get(), wanted}, slice.position + done));
+    BARNABAS_ASSIGN(const std::size_t got,
+                    slice.file->read_at({buffer.get(), wanted}, slice.position + done));
     if (got < wanted) {
       return fail(ErrorKind::out_of_range, slice.file->path() + ": ends at " +
                                                std::to_string(slice.position + done + got) + ", expected " +

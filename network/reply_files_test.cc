@@ -56,17 +56,18 @@ TEST(ReplyFiles, parts_of_files_and_memory_are_sent_in_order) {
   const std::string content = pattern(3 << 20, 1);
   const RealFile file(content);
   TestServer server({}, answering([&] {
-    OutgoingFrame frame;
-    add_text(frame, "head");
-    frame.add(io::FileSlice{file.file, 5, 100});
-    frame.add(io::FileSlice{file.file, 1 << 20, 2 << 20});
-    add_text(frame, "middle");
-    frame.add(io::FileSlice{file.file, 7, 1});
-    frame.add(io::FileSlice{file.file, 0, 0});
-    add_text(frame, "tail");
-    return frame;
-  }));
-  const std::string expected = "head" + content.substr(5, 100) + content.substr(1 << 20) + "middle" + content.substr(7, 1) + "tail";
+                      OutgoingFrame frame;
+                      add_text(frame, "head");
+                      frame.add(io::FileSlice{file.file, 5, 100});
+                      frame.add(io::FileSlice{file.file, 1 << 20, 2 << 20});
+                      add_text(frame, "middle");
+                      frame.add(io::FileSlice{file.file, 7, 1});
+                      frame.add(io::FileSlice{file.file, 0, 0});
+                      add_text(frame, "tail");
+                      return frame;
+                    }));
+  const std::string expected =
+      "head" + content.substr(5, 100) + content.substr(1 << 20) + "middle" + content.substr(7, 1) + "tail";
   TestClient client = server.connect();
   for (int i = 0; i < 5; ++i) {
     client.send_raw(framed("one") + framed("two"));
@@ -79,13 +80,14 @@ TEST(ReplyFiles, answer_arrives_whole_through_tiny_buffers) {
   const std::string content = pattern(300'000, 2);
   const RealFile file(content);
   TestServer server({.send_buffer_bytes = 4096}, answering([&] {
-    OutgoingFrame frame;
-    for (int i = 0; i < 200; ++i) add_text(frame, content.substr(static_cast<std::size_t>(i), 777));
-    frame.add(io::FileSlice{file.file, 0, content.size()});
-    add_text(frame, content.substr(0, 50'000));
-    frame.add(io::FileSlice{file.file, 100, 1000});
-    return frame;
-  }));
+                      OutgoingFrame frame;
+                      for (int i = 0; i < 200; ++i)
+                        add_text(frame, content.substr(static_cast<std::size_t>(i), 777));
+                      frame.add(io::FileSlice{file.file, 0, content.size()});
+                      add_text(frame, content.substr(0, 50'000));
+                      frame.add(io::FileSlice{file.file, 100, 1000});
+                      return frame;
+                    }));
   std::string expected;
   for (int i = 0; i < 200; ++i) expected += content.substr(static_cast<std::size_t>(i), 777);
   expected += content + content.substr(0, 50'000) + content.substr(100, 1000);
@@ -99,11 +101,12 @@ TEST(ReplyFiles, cold_pages_are_read_elsewhere_and_then_sent) {
   const std::string content = pattern(5 << 20, 3);
   const RealFile file(content);
   TestServer server({}, answering([&] {
-    OutgoingFrame frame;
-    frame.add(io::FileSlice{file.file, 1000, content.size() - 1000});
-    add_text(frame, "tail");
-    return frame;
-  }), 1);
+                      OutgoingFrame frame;
+                      frame.add(io::FileSlice{file.file, 1000, content.size() - 1000});
+                      add_text(frame, "tail");
+                      return frame;
+                    }),
+                    1);
   TestClient client = server.connect();
   for (int i = 0; i < 3; ++i) {
     file.cool_down();
@@ -132,12 +135,12 @@ TEST(ReplyFiles, files_without_descriptor_are_read_piece_by_piece) {
   const auto file = *disk.open("/data/file", io::OpenMode::read);
   ASSERT_EQ(file->descriptor(), -1);
   TestServer server({}, answering([&] {
-    OutgoingFrame frame;
-    add_text(frame, "head");
-    frame.add(io::FileSlice{file, 3, content.size() - 3});
-    add_text(frame, "tail");
-    return frame;
-  }));
+                      OutgoingFrame frame;
+                      add_text(frame, "head");
+                      frame.add(io::FileSlice{file, 3, content.size() - 3});
+                      add_text(frame, "tail");
+                      return frame;
+                    }));
   TestClient client = server.connect();
   client.send_raw(framed("one") + framed("two"));
   ASSERT_TRUE(client.receive() == "head" + content.substr(3) + "tail");
@@ -170,10 +173,10 @@ TEST(ReplyFiles, file_shorter_than_promised_closes_the_connection) {
   const auto fake = *disk.open("/data/file", io::OpenMode::read);
   for (const std::shared_ptr<io::File>& file : {real.file, fake}) {
     TestServer server({}, answering([&] {
-      OutgoingFrame frame;
-      frame.add(io::FileSlice{file, 50'000, 50'001});
-      return frame;
-    }));
+                        OutgoingFrame frame;
+                        frame.add(io::FileSlice{file, 50'000, 50'001});
+                        return frame;
+                      }));
     TestClient client = server.connect();
     client.send("one");
     EXPECT_EQ(client.receive(), std::nullopt);
@@ -184,10 +187,10 @@ TEST(ReplyFiles, peer_that_leaves_while_cold_pages_are_read_does_no_harm) {
   const std::string content = pattern(8 << 20, 8);
   const RealFile file(content);
   TestServer server({}, answering([&] {
-    OutgoingFrame frame;
-    frame.add(io::FileSlice{file.file, 0, content.size()});
-    return frame;
-  }));
+                      OutgoingFrame frame;
+                      frame.add(io::FileSlice{file.file, 0, content.size()});
+                      return frame;
+                    }));
   for (int i = 0; i < 20; ++i) {
     file.cool_down();
     TestClient client = server.connect();
@@ -202,15 +205,18 @@ TEST(ReplyFiles, written_message_becomes_pieces) {
   const std::string content = pattern(1000, 9);
   const RealFile file(content);
   TestServer server({}, answering([&] {
-    protocol::Writer writer;
-    writer.int32(7);
-    writer.records(protocol::Records(std::make_shared<FileRecords>(io::FileSlice{file.file, 10, 20})), false, false, "records");
-    writer.int16(9);
-    return outgoing_frame(*writer.take());
-  }));
+                      protocol::Writer writer;
+                      writer.int32(7);
+                      writer.records(
+                          protocol::Records(std::make_shared<FileRecords>(io::FileSlice{file.file, 10, 20})),
+                          false, false, "records");
+                      writer.int16(9);
+                      return outgoing_frame(*writer.take());
+                    }));
   TestClient client = server.connect();
   client.send("one");
-  const std::string expected = std::string("\0\0\0\x07\0\0\0\x14", 8) + content.substr(10, 20) + std::string("\0\x09", 2);
+  const std::string expected =
+      std::string("\0\0\0\x07\0\0\0\x14", 8) + content.substr(10, 20) + std::string("\0\x09", 2);
   EXPECT_EQ(client.receive(), expected);
 }
 

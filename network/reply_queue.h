@@ -9,8 +9,8 @@
 
 namespace barnabas::network {
 
-/// The requests of one connection that were started and whose outcome has not been passed on, in order. Requests are
-/// numbered from 0.
+/// The requests of one connection that were started and whose outcome has not been passed on, in order.
+/// Requests are numbered from 0.
 class ReplyQueue {
  public:
   enum class Outcome : uint8_t { pending, reply, no_reply, close };

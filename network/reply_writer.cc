@@ -68,13 +68,15 @@ ReplyWriter::Status ReplyWriter::flush(Transport& transport, std::size_t turn_by
     if (moved >= turn_bytes) return Status::turn_over;
     Gathered gathered;
     gather(gathered);
-    const Status status = gathered.count > 0 ? write_memory(transport, gathered, moved) : send_file_piece(transport, moved);
+    const Status status =
+        gathered.count > 0 ? write_memory(transport, gathered, moved) : send_file_piece(transport, moved);
     if (status != Status::idle) return status;
   }
   return Status::idle;
 }
 
-ReplyWriter::Status ReplyWriter::write_memory(Transport& transport, const Gathered& gathered, std::size_t& moved) {
+ReplyWriter::Status ReplyWriter::write_memory(Transport& transport, const Gathered& gathered,
+                                              std::size_t& moved) {
   const IoOutcome outcome = transport.write(std::span(gathered.pieces).first(gathered.count), gathered.more);
   if (outcome.status == IoOutcome::Status::again) return Status::again;
   if (outcome.status != IoOutcome::Status::done) return fail(std::strerror(outcome.system_error));
@@ -147,7 +149,8 @@ ReplyWriter::ColdPiece ReplyWriter::cold_piece(const Transport& transport) const
   ColdPiece cold{*front_slice(), false};
   cold.wants_bytes = cold.slice.file->descriptor() < 0 || !transport.can_send_files();
   cold.slice.position += sent;
-  cold.slice.length = std::min(cold.slice.length - sent, cold.wants_bytes ? supplied_bytes_max : cold_read_bytes);
+  cold.slice.length =
+      std::min(cold.slice.length - sent, cold.wants_bytes ? supplied_bytes_max : cold_read_bytes);
   return cold;
 }
 

@@ -14,9 +14,9 @@
 
 namespace barnabas::network {
 
-/// The answers of one connection on their way to the socket. Memory goes out gathered, parts of files with sendfile. It
-/// never waits for a device: when pages of a file are not in the page cache it says so, and the owner has them read
-/// elsewhere and then calls warmed or supply.
+/// The answers of one connection on their way to the socket. Memory goes out gathered, parts of files with
+/// sendfile. It never waits for a device: when pages of a file are not in the page cache it says so, and the
+/// owner has them read elsewhere and then calls warmed or supply.
 class ReplyWriter {
  public:
   enum class Status : uint8_t {
@@ -41,7 +41,8 @@ class ReplyWriter {
 
   struct ColdPiece {
     io::FileSlice slice;
-    /// False: reading it so that it is in the page cache will do, then call warmed. True: call supply with its bytes.
+    /// False: reading it so that it is in the page cache will do, then call warmed. True: call supply with
+    /// its bytes.
     bool wants_bytes = false;
   };
   /// After Status::cold. Of bounded length.

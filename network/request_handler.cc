@@ -8,10 +8,14 @@ namespace barnabas::network {
 
 std::string_view to_string(SecurityProtocol protocol) {
   switch (protocol) {
-    case SecurityProtocol::plaintext: return "PLAINTEXT";
-    case SecurityProtocol::ssl: return "SSL";
-    case SecurityProtocol::sasl_plaintext: return "SASL_PLAINTEXT";
-    case SecurityProtocol::sasl_ssl: return "SASL_SSL";
+    case SecurityProtocol::plaintext:
+      return "PLAINTEXT";
+    case SecurityProtocol::ssl:
+      return "SSL";
+    case SecurityProtocol::sasl_plaintext:
+      return "SASL_PLAINTEXT";
+    case SecurityProtocol::sasl_ssl:
+      return "SASL_SSL";
   }
   return "UNKNOWN";
 }

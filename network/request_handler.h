@@ -19,10 +19,10 @@ enum class SecurityProtocol : uint8_t { plaintext, ssl, sasl_plaintext, sasl_ssl
 /// "PLAINTEXT", "SSL", …
 std::string_view to_string(SecurityProtocol protocol);
 
-/// What is known of one connection. Everything but `id` … `loop` belongs to the request handler and may be used only on
-/// the connection's loop; the rest never changes.
+/// What is known of one connection. Everything but `id` … `loop` belongs to the request handler and may be
+/// used only on the connection's loop; the rest never changes.
 struct ConnectionContext {
-  uint64_t id = 0;  ///< unique in this process
+  uint64_t id = 0;           ///< unique in this process
   std::string peer_address;  ///< numeric; IPv4 addresses that came through an IPv6 socket as IPv4
   uint16_t peer_port = 0;
   std::string local_address;
@@ -32,7 +32,7 @@ struct ConnectionContext {
   EventLoop* loop = nullptr;  ///< where the connection lives; its timers and posts run on the same thread
 
   std::string principal = "User:ANONYMOUS";
-  std::string client_software_name = "unknown";     ///< set by the handler of ApiVersions (KIP-511)
+  std::string client_software_name = "unknown";  ///< set by the handler of ApiVersions (KIP-511)
   std::string client_software_version = "unknown";
   std::any broker_state;  ///< whatever the broker keeps per connection
   /// True once the connection is closed; answers are then dropped.
@@ -42,8 +42,8 @@ struct ConnectionContext {
   std::string peer() const;
 };
 
-/// Where a ReplySlot delivers. Implemented by the connection; a test of a request handler may bring its own. All calls
-/// may come from any thread and never call back into a request handler before they return.
+/// Where a ReplySlot delivers. Implemented by the connection; a test of a request handler may bring its own.
+/// All calls may come from any thread and never call back into a request handler before they return.
 class ReplyTarget {
  public:
   virtual ~ReplyTarget() = default;
@@ -53,27 +53,30 @@ class ReplyTarget {
   virtual void on_allow_next(uint64_t request) = 0;
 };
 
-/// The duty to answer one request, exactly once: reply, no_reply or close. Move-only; may be completed on any thread, in
-/// any order, also after the connection is gone (then nothing happens). Answers are sent in the order of the requests
-/// whatever the order of completion. A slot that is destroyed without having been completed closes the connection with
-/// a log line.
+/// The duty to answer one request, exactly once: reply, no_reply or close. Move-only; may be completed on any
+/// thread, in any order, also after the connection is gone (then nothing happens). Answers are sent in the
+/// order of the requests whatever the order of completion. A slot that is destroyed without having been
+/// completed closes the connection with a log line.
 class ReplySlot {
  public:
   ReplySlot() = default;
-  ReplySlot(std::shared_ptr<ReplyTarget> target, uint64_t request) : target_(std::move(target)), request_(request) {}
+  ReplySlot(std::shared_ptr<ReplyTarget> target, uint64_t request)
+      : target_(std::move(target)), request_(request) {}
   ReplySlot(ReplySlot&& other) noexcept = default;
   ReplySlot& operator=(ReplySlot&& other) noexcept;
   ~ReplySlot();
 
-  /// Answers. Never runs request handlers: the next request is started from the loop, after the caller returned.
+  /// Answers. Never runs request handlers: the next request is started from the loop, after the caller
+  /// returned.
   void reply(OutgoingFrame frame);
   /// The request gets no answer (acks=0).
   void no_reply();
-  /// Closes the connection without an answer to this request, after the answers to earlier ones are sent. The reason
-  /// goes to the log together with the peer; give what the peer sent (untrusted text through log_text).
+  /// Closes the connection without an answer to this request, after the answers to earlier ones are sent. The
+  /// reason goes to the log together with the peer; give what the peer sent (untrusted text through
+  /// log_text).
   void close(std::string reason);
-  /// Lets the connection start its next request although this one is not answered (a pipelining producer). Without it
-  /// the next request is started when this one's answer has been handed over, as Kafka does.
+  /// Lets the connection start its next request although this one is not answered (a pipelining producer).
+  /// Without it the next request is started when this one's answer has been handed over, as Kafka does.
   void allow_next();
 
   /// False when default-made, moved from or completed.
@@ -97,12 +100,17 @@ class RequestHandler {
  public:
   virtual ~RequestHandler() = default;
 
-  /// A request came in. Called on the connection's loop, in the order of the requests of a connection. Must not block.
+  /// A request came in. Called on the connection's loop, in the order of the requests of a connection. Must
+  /// not block.
   virtual void start(IncomingRequest request) = 0;
 
-  /// The connection is closed, for whatever reason; called once, on its loop, only for connections of which a request
-  /// was started. Slots of it may still be completed or destroyed, to no effect.
+  /// The connection is closed, for whatever reason; called once, on its loop, only for connections of which a
+  /// request was started. Slots of it may still be completed or destroyed, to no effect.
   virtual void connection_closed(ConnectionContext& connection) = 0;
+
+  /// The server stops: a request of this connection that only waits for something to happen is to be answered
+  /// with what there is. Called on its loop, only for connections of which a request was started.
+  virtual void end_waiting(ConnectionContext& connection) { (void)connection; }
 };
 
 }  // namespace barnabas::network

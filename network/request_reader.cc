@@ -10,8 +10,8 @@ namespace barnabas::network {
 
 namespace {
 
-/// How much of the next request may be read along with the end of a large one: its head and whatever small requests
-/// follow. What is read along is copied once more, so no more than this.
+/// How much of the next request may be read along with the end of a large one: its head and whatever small
+/// requests follow. What is read along is copied once more, so no more than this.
 constexpr std::size_t read_along_bytes = 16 << 10;
 
 }  // namespace

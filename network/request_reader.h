@@ -14,9 +14,10 @@
 
 namespace barnabas::network {
 
-/// Cuts the bytes of one connection into requests. Reads into a scratch buffer that the connections of a loop share, or,
-/// in the middle of a large request, straight into its frame with the scratch behind it for the head of the next one.
-/// Between uses of the scratch, bytes that were not yet cut are kept aside; they are never more than one scratch full.
+/// Cuts the bytes of one connection into requests. Reads into a scratch buffer that the connections of a loop
+/// share, or, in the middle of a large request, straight into its frame with the scratch behind it for the
+/// head of the next one. Between uses of the scratch, bytes that were not yet cut are kept aside; they are
+/// never more than one scratch full.
 class RequestReader {
  public:
   enum class State : uint8_t {
@@ -26,15 +27,16 @@ class RequestReader {
     no_memory,  ///< the system gave no memory for a frame
   };
 
-  RequestReader(FramePool& pool, uint32_t request_bytes_max) : pool_(pool), request_bytes_max_(request_bytes_max) {}
+  RequestReader(FramePool& pool, uint32_t request_bytes_max)
+      : pool_(pool), request_bytes_max_(request_bytes_max) {}
 
   /// Cuts from the bytes at hand. May be called again after any result; bad_size and no_memory are final.
   State advance();
   /// After State::complete.
   Frame take();
 
-  /// One read from `transport`. Only after advance said need_bytes. `filled` tells whether all the room was used, so
-  /// that there may be more to read at once. Bytes may lie in `scratch` afterwards until keep_rest.
+  /// One read from `transport`. Only after advance said need_bytes. `filled` tells whether all the room was
+  /// used, so that there may be more to read at once. Bytes may lie in `scratch` afterwards until keep_rest.
   IoOutcome read(Transport& transport, std::span<std::byte> scratch, bool& filled);
   /// To be called before somebody else uses the scratch.
   void keep_rest();

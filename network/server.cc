@@ -24,10 +24,13 @@ constexpr std::chrono::seconds close_wait{5};
 
 struct Server::Impl {
   Impl(EventLoops& event_loops, io::DiskPool& disk_pool, RequestHandler& handler, ServerLimits server_limits)
-      : loops(event_loops), limits(std::move(server_limits)), counts(std::make_shared<ConnectionCounts>(limits)) {
+      : loops(event_loops),
+        limits(std::move(server_limits)),
+        counts(std::make_shared<ConnectionCounts>(limits)) {
     loops.budget().set_limit(limits.total_bytes_in_flight_max);
     for (std::size_t i = 0; i < loops.size(); ++i) {
-      homes.push_back(std::make_shared<ServerLoop>(loops[i], loops.budget(), disk_pool, handler, limits, counts));
+      homes.push_back(
+          std::make_shared<ServerLoop>(loops[i], loops.budget(), disk_pool, handler, limits, counts));
     }
   }
 
@@ -70,7 +73,8 @@ Result<void> Server::bind(const std::vector<ListenerConfig>& listeners) {
       return fail("listener " + listener.name, opened.error());
     }
     EventLoop& loop = impl_->loops[impl_->acceptors.size() % impl_->loops.size()];
-    impl_->acceptors.push_back(std::make_shared<Acceptor>(loop, *opened, listener, impl_->homes, impl_->counts));
+    impl_->acceptors.push_back(
+        std::make_shared<Acceptor>(loop, *opened, listener, impl_->homes, impl_->counts));
     BARNABAS_ASSIGN(const uint16_t port, bound_port(*opened));
     impl_->bound.push_back({listener.name, listener.security_protocol, listener.host, port});
   }
@@ -84,8 +88,9 @@ const std::vector<BoundListener>& Server::bound() const {
 void Server::start_accepting() {
   for (const auto& acceptor : impl_->acceptors) acceptor->start();
   for (const BoundListener& listener : impl_->bound) {
-    log_.info("listening name={} protocol={} host={} port={}", listener.name, to_string(listener.security_protocol),
-              listener.host.empty() ? "*" : listener.host, listener.port);
+    log_.info("listening name={} protocol={} host={} port={}", listener.name,
+              to_string(listener.security_protocol), listener.host.empty() ? "*" : listener.host,
+              listener.port);
   }
 }
 

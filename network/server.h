@@ -17,27 +17,29 @@ namespace barnabas::network {
 struct ListenerConfig {
   std::string name;  ///< as in `listeners`, for example "PLAINTEXT"
   SecurityProtocol security_protocol = SecurityProtocol::plaintext;
-  std::string host{};   ///< empty: all interfaces, IPv6 and IPv4
-  uint16_t port = 0;  ///< 0: the system chooses
+  std::string host{};                     ///< empty: all interfaces, IPv6 and IPv4
+  uint16_t port = 0;                      ///< 0: the system chooses
   uint32_t connections_max = UINT32_MAX;  ///< listener.name.<name>.max.connections
 };
 
 /// Each is a bound at which the server pushes back or refuses. Kafka's setting where there is one.
 struct ServerLimits {
-  uint32_t request_bytes_max = 100 << 20;                    ///< socket.request.max.bytes
-  uint32_t connections_max = INT32_MAX;                      ///< max.connections
-  uint32_t connections_per_address_max = INT32_MAX;          ///< max.connections.per.ip
-  std::map<std::string, uint32_t> connections_per_address{};  ///< max.connections.per.ip.overrides, by numeric address
-  std::chrono::milliseconds idle_max{600'000};               ///< connections.max.idle.ms; below 0: never
-  int send_buffer_bytes = 102'400;                           ///< socket.send.buffer.bytes; -1: the system's
-  /// socket.receive.buffer.bytes; -1: the system's, which grows as needed. Kafka's default of 100 KiB is little more than
-  /// one packet of loopback and nearly doubles the cost of receiving, so it should be set only where somebody asks for it.
+  uint32_t request_bytes_max = 100 << 20;            ///< socket.request.max.bytes
+  uint32_t connections_max = INT32_MAX;              ///< max.connections
+  uint32_t connections_per_address_max = INT32_MAX;  ///< max.connections.per.ip
+  std::map<std::string, uint32_t>
+      connections_per_address{};                ///< max.connections.per.ip.overrides, by numeric address
+  std::chrono::milliseconds idle_max{600'000};  ///< connections.max.idle.ms; below 0: never
+  int send_buffer_bytes = 102'400;              ///< socket.send.buffer.bytes; -1: the system's
+  /// socket.receive.buffer.bytes; -1: the system's, which grows as needed. Kafka's default of 100 KiB is
+  /// little more than one packet of loopback and nearly doubles the cost of receiving, so it should be set
+  /// only where somebody asks for it.
   int receive_buffer_bytes = -1;
-  int backlog = 50;                                          ///< socket.listen.backlog.size
-  uint32_t requests_in_flight_max = 64;                      ///< started and not answered, of one connection
-  uint64_t connection_bytes_in_flight_max = 64 << 20;        ///< of such requests; one request is always let in
+  int backlog = 50;                                    ///< socket.listen.backlog.size
+  uint32_t requests_in_flight_max = 64;                ///< started and not answered, of one connection
+  uint64_t connection_bytes_in_flight_max = 64 << 20;  ///< of such requests; one request is always let in
   uint64_t total_bytes_in_flight_max = uint64_t{512} << 20;  ///< requests in memory, of all connections
-  std::chrono::milliseconds overdraft_stall_max{5000};       ///< with that used up: see ServerLoop::may_overdraw
+  std::chrono::milliseconds overdraft_stall_max{5000};  ///< with that used up: see ServerLoop::may_overdraw
 };
 
 struct BoundListener {
@@ -47,8 +49,8 @@ struct BoundListener {
   uint16_t port = 0;  ///< as bound
 };
 
-/// Listens, reads requests, hands them to the request handler and sends the answers. README.md has the order of
-/// shutdown. Methods are for the owner's thread, not for a loop's, unless they say otherwise.
+/// Listens, reads requests, hands them to the request handler and sends the answers. README.md has the order
+/// of shutdown. Methods are for the owner's thread, not for a loop's, unless they say otherwise.
 class Server {
  public:
   /// All references must outlive the server. Cold file pieces of answers are read on `disk_pool`.
@@ -64,10 +66,12 @@ class Server {
   /// From here on the handler is called. Once, after bind.
   void start_accepting();
 
-  /// First step of an orderly end: stops accepting and reading; connections without a started request are closed, the
-  /// others as soon as their started requests are answered and the answers are sent. Returns at once. Any thread.
+  /// First step of an orderly end: stops accepting and reading; connections without a started request are
+  /// closed, the others as soon as their started requests are answered and the answers are sent. Returns at
+  /// once. Any thread.
   void begin_stop();
-  /// Waits until all connections are closed, at most `deadline`, then closes what is left. False if something was.
+  /// Waits until all connections are closed, at most `deadline`, then closes what is left. False if something
+  /// was.
   bool wait_stopped(std::chrono::milliseconds deadline);
   /// Closes everything at once, also while another thread is in wait_stopped. Any thread.
   void stop_now();

@@ -15,15 +15,17 @@ namespace {
 constexpr std::chrono::milliseconds tick_shortest{25};
 constexpr std::chrono::milliseconds tick_longest{1000};
 
-std::chrono::milliseconds tick_interval_for(std::chrono::milliseconds idle_max, std::chrono::milliseconds stall_max) {
+std::chrono::milliseconds tick_interval_for(std::chrono::milliseconds idle_max,
+                                            std::chrono::milliseconds stall_max) {
   const auto shortest_deadline = idle_max.count() < 0 ? stall_max : std::min(idle_max, stall_max);
   return std::clamp(shortest_deadline / 8, tick_shortest, tick_longest);
 }
 
 }  // namespace
 
-ServerLoop::ServerLoop(EventLoop& loop, MemoryBudget& budget, io::DiskPool& disk_pool, RequestHandler& handler,
-                       const ServerLimits& limits, std::shared_ptr<ConnectionCounts> counts)
+ServerLoop::ServerLoop(EventLoop& loop, MemoryBudget& budget, io::DiskPool& disk_pool,
+                       RequestHandler& handler, const ServerLimits& limits,
+                       std::shared_ptr<ConnectionCounts> counts)
     : loop_(loop),
       budget_(budget),
       disk_pool_(disk_pool),
@@ -188,9 +190,11 @@ void ServerLoop::start_ticking() {
 void ServerLoop::tick() {
   ticking_ = false;
   const Instant now = std::chrono::steady_clock::now();
-  if (overdrawn_ && !memory_waiters_.empty() && now - overdrawn_->last_bytes_ >= limits_.overdraft_stall_max) {
+  if (overdrawn_ && !memory_waiters_.empty() &&
+      now - overdrawn_->last_bytes_ >= limits_.overdraft_stall_max) {
     const auto stalled = overdrawn_;
-    stalled->close(Connection::LogAs::warning, "stalled in the middle of a request while memory for requests is used up");
+    stalled->close(Connection::LogAs::warning,
+                   "stalled in the middle of a request while memory for requests is used up");
   }
   for (auto it = connections_.begin(); it != connections_.end();) (it++)->check_deadlines(now);
   if (now - last_trim_ >= tick_longest) {

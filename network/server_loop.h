@@ -20,8 +20,8 @@
 
 namespace barnabas::network {
 
-/// The connections of one server that live on one loop, and what they share there. All on the loop's thread, but for
-/// `settle_from_anywhere` and the counts.
+/// The connections of one server that live on one loop, and what they share there. All on the loop's thread,
+/// but for `settle_from_anywhere` and the counts.
 class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
  public:
   ServerLoop(EventLoop& loop, MemoryBudget& budget, io::DiskPool& disk_pool, RequestHandler& handler,
@@ -47,13 +47,14 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
   /// Pumps the connection soon, outside of the caller's stack.
   void schedule(Connection& connection);
   /// From any thread: passes on what a slot reported.
-  void settle_from_anywhere(std::shared_ptr<Connection> connection, uint64_t request, ReplyQueue::Outcome outcome,
-                    OutgoingFrame frame, std::string reason);
+  void settle_from_anywhere(std::shared_ptr<Connection> connection, uint64_t request,
+                            ReplyQueue::Outcome outcome, OutgoingFrame frame, std::string reason);
   void allow_next_from_anywhere(std::shared_ptr<Connection> connection, uint64_t request);
 
-  /// Whether this connection may read although the budget is used up. One connection of the loop may, until its request
-  /// is complete, when half-read requests hold most of the budget against each other; if it then stalls, it is closed.
-  /// So memory stays below the limit and one request a loop. If not, the connection is called back.
+  /// Whether this connection may read although the budget is used up. One connection of the loop may, until
+  /// its request is complete, when half-read requests hold most of the budget against each other; if it then
+  /// stalls, it is closed. So memory stays below the limit and one request a loop. If not, the connection is
+  /// called back.
   bool may_overdraw(Connection& connection);
   void end_overdraft(const Connection& connection);
 
@@ -67,8 +68,8 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
     OutgoingFrame frame;
     std::string reason;
   };
-  /// Posted to the loop. Should the loop end without running it, it lets go of what waits to be drained, because that
-  /// holds connections and they hold this object.
+  /// Posted to the loop. Should the loop end without running it, it lets go of what waits to be drained,
+  /// because that holds connections and they hold this object.
   struct Drain {
     std::shared_ptr<ServerLoop> home;
     void (ServerLoop::*call)();
@@ -106,8 +107,8 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
   std::vector<std::shared_ptr<Connection>> scheduled_;
   std::vector<std::shared_ptr<Connection>> memory_waiters_;
   std::shared_ptr<Connection> overdrawn_;
-  boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
-                                    EventLoop::Executor>
+  boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                    boost::asio::wait_traits<std::chrono::steady_clock>, EventLoop::Executor>
       timer_;
   Instant last_trim_{};
   bool ticking_ = false;

@@ -121,9 +121,11 @@ TEST(Shutdown, destroying_a_server_closes_everything) {
 TEST(Server, port_in_use_is_an_error_that_names_it) {
   TestServer server({}, echo);
   Server second(server.loops, server.disk_pool, server, {});
-  const auto bound = second.bind({{.name = "FREE", .host = "127.0.0.1"}, {.name = "TAKEN", .host = "127.0.0.1", .port = server.port()}});
+  const auto bound = second.bind(
+      {{.name = "FREE", .host = "127.0.0.1"}, {.name = "TAKEN", .host = "127.0.0.1", .port = server.port()}});
   ASSERT_FALSE(bound);
-  EXPECT_NE(bound.error().message.find("listener TAKEN: 127.0.0.1:" + std::to_string(server.port())), std::string::npos)
+  EXPECT_NE(bound.error().message.find("listener TAKEN: 127.0.0.1:" + std::to_string(server.port())),
+            std::string::npos)
       << bound.error().message;
   EXPECT_FALSE(second.bind({{.name = "NOWHERE", .host = "no-such-host.invalid"}}));
 }

@@ -53,8 +53,10 @@ bool set_options(int socket, int family, const ListenOptions& options) {
   return set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1) && set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1) &&
          set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1) &&
          (family != AF_INET6 || set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0)) &&
-         (options.send_buffer_bytes < 0 || set_option(socket, SOL_SOCKET, SO_SNDBUF, options.send_buffer_bytes)) &&
-         (options.receive_buffer_bytes < 0 || set_option(socket, SOL_SOCKET, SO_RCVBUF, options.receive_buffer_bytes));
+         (options.send_buffer_bytes < 0 ||
+          set_option(socket, SOL_SOCKET, SO_SNDBUF, options.send_buffer_bytes)) &&
+         (options.receive_buffer_bytes < 0 ||
+          set_option(socket, SOL_SOCKET, SO_RCVBUF, options.receive_buffer_bytes));
 }
 
 Result<int> listen_on(const SocketAddress& address, const std::string& where, const ListenOptions& options) {
@@ -113,7 +115,8 @@ Result<std::vector<SocketAddress>> listening_addresses(const std::string& host, 
     std::memcpy(&address.storage, each->ai_addr, each->ai_addrlen);
     address.length = each->ai_addrlen;
   }
-  std::ranges::stable_partition(addresses, [](const auto& each) { return each.storage.ss_family == AF_INET; });
+  std::ranges::stable_partition(addresses,
+                                [](const auto& each) { return each.storage.ss_family == AF_INET; });
   return addresses;
 }
 
@@ -125,7 +128,8 @@ Result<int> open_listening_socket(const std::string& host, uint16_t port, const 
 Result<uint16_t> bound_port(int socket) {
   sockaddr_storage bound{};
   socklen_t length = sizeof bound;
-  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &length) < 0) return fail_errno("getsockname");
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &length) < 0)
+    return fail_errno("getsockname");
   return address_of(bound).port;
 }
 

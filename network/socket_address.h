@@ -25,8 +25,8 @@ struct SocketAddress {
   socklen_t length = 0;
 };
 
-/// Where to listen for `host`: IPv4 first when a name has both. May ask a name server. An empty host is every interface,
-/// IPv6 with IPv4 where the system has it, else IPv4.
+/// Where to listen for `host`: IPv4 first when a name has both. May ask a name server. An empty host is every
+/// interface, IPv6 with IPv4 where the system has it, else IPv4.
 Result<std::vector<SocketAddress>> listening_addresses(const std::string& host, uint16_t port);
 
 /// A non-blocking listening TCP socket; -1 buffers are the system's.

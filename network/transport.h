@@ -21,8 +21,8 @@ struct IoOutcome {
   int system_error = 0;
 };
 
-/// The calls through which a connection moves bytes: the socket itself, or an encrypting layer over it. Never blocks on
-/// the peer. Used on one thread at a time.
+/// The calls through which a connection moves bytes: the socket itself, or an encrypting layer over it. Never
+/// blocks on the peer. Used on one thread at a time.
 class Transport {
  public:
   virtual ~Transport() = default;

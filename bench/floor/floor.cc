@@ -1,12 +1,12 @@
-// The least that taking in produce requests can cost: receive frames from TCP, checksum them, write them to a file. The
-// processor time of this a gigabyte is what a broker's is compared with.
+// The least that taking in produce requests can cost: receive frames from TCP, checksum them, write them to a
+// file. The processor time of this a gigabyte is what a broker's is compared with.
 //
 //   floor run --frame 1048576 --bytes 4294967296 --connections 2
 //   floor serve --port 19990 --file /tmp/floor.log        and elsewhere        floor send --port 19990 …
 //
-// As in the protocol of Kafka a frame is a 4-byte size and that many bytes; each is answered with a frame of 4 bytes, its
-// checksum, so that the sender can keep a bounded number in flight and verify. One thread a connection, blocking calls,
-// one buffer, no parsing: nothing a broker could do with less.
+// As in the protocol of Kafka a frame is a 4-byte size and that many bytes; each is answered with a frame of
+// 4 bytes, its checksum, so that the sender can keep a bounded number in flight and verify. One thread a
+// connection, blocking calls, one buffer, no parsing: nothing a broker could do with less.
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -96,7 +96,8 @@ int listen_on(uint16_t port, int receive_buffer) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (receive_buffer >= 0) ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+  if (receive_buffer >= 0)
+    ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
   const sockaddr_in address = loopback(port);
   if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0) die("bind");
   if (::listen(socket, 128) < 0) die("listen");
@@ -160,9 +161,10 @@ void serve(int listening, const Options& options) {
   const double cpu = cpu_seconds() - cpu_before;
   const double gigabytes = static_cast<double>(total) / 1e9;
   ::close(file);
-  std::printf("frame_bytes=%u connections=%u gb=%.3f wall_s=%.3f mb_per_s=%.0f cpu_s=%.3f cpu_s_per_gb=%.4f\n",
-              options.frame, options.connections, gigabytes, wall.count(), gigabytes * 1e3 / wall.count(), cpu,
-              cpu / gigabytes);
+  std::printf(
+      "frame_bytes=%u connections=%u gb=%.3f wall_s=%.3f mb_per_s=%.0f cpu_s=%.3f cpu_s_per_gb=%.4f\n",
+      options.frame, options.connections, gigabytes, wall.count(), gigabytes * 1e3 / wall.count(), cpu,
+      cpu / gigabytes);
 }
 
 void send_frames(const Options& options, uint64_t bytes) {
@@ -234,14 +236,17 @@ int main(int argc, char** argv) {
     each->add_option("--frame", options.frame, "bytes of a frame")->check(CLI::Range(1u, 1u << 30));
     each->add_option("--connections", options.connections)->check(CLI::Range(1u, 10'000u));
   }
-  for (CLI::App* each : {serving, sending}) each->add_option("--port", options.port, "on 127.0.0.1")->required();
+  for (CLI::App* each : {serving, sending})
+    each->add_option("--port", options.port, "on 127.0.0.1")->required();
   for (CLI::App* each : {serving, both}) {
     each->add_option("--file", options.file, "where to write");
-    each->add_option("--receive-buffer", options.receive_buffer, "SO_RCVBUF as of the broker; -1: the system's");
+    each->add_option("--receive-buffer", options.receive_buffer,
+                     "SO_RCVBUF as of the broker; -1: the system's");
   }
   for (CLI::App* each : {sending, both}) {
     each->add_option("--bytes", options.bytes, "of all connections together");
-    each->add_option("--in-flight", options.in_flight, "frames sent before the first answer")->check(CLI::Range(1u, 10'000u));
+    each->add_option("--in-flight", options.in_flight, "frames sent before the first answer")
+        ->check(CLI::Range(1u, 10'000u));
   }
   CLI11_PARSE(app, argc, argv);
   if (*serving) serve(listen_on(options.port, options.receive_buffer), options);
