@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <iostream>
 #include <map>
 #include <set>
 
@@ -44,6 +45,7 @@ class CrashSimulation {
     for (int life = 0; life < 4 && !testing::Test::HasFailure(); ++life) {
       disk_.power_off_at(20 + random_.below(400));
       work();
+      trace("power cut");
       node_.crash();
       disk_.power_cut(random_.one_in(4) ? io::Unsynced::lost : io::Unsynced::partly_kept, random_.next());
       check_checkpoint_files();
@@ -54,6 +56,12 @@ class CrashSimulation {
   }
 
  private:
+  /// BARNABAS_CRASH_TRACE=1 shows what was done.
+  void trace(const std::string& text) const {
+    static const bool wanted = std::getenv("BARNABAS_CRASH_TRACE") != nullptr;
+    if (wanted) std::cerr << text << "\n";
+  }
+
   std::string place() const { return "seed " + std::to_string(seed_) + ": "; }
 
   void work() {
@@ -104,6 +112,7 @@ class CrashSimulation {
         promise.values.push_back(value);
         return;
       }
+      trace("append " + chosen->first.to_string() + " " + std::to_string(promise.values.size()));
       ASSERT_EQ(appended->base_offset.value(), static_cast<int64_t>(promise.values.size())) << place();
       promise.values.push_back(value);
     }
@@ -116,6 +125,7 @@ class CrashSimulation {
     if (!log) return;
     const auto flushed = (*log)->flush();
     if (!flushed) return;
+    trace("flush " + chosen->first.to_string() + " " + std::to_string(flushed->value()));
     ASSERT_EQ(flushed->value(), static_cast<int64_t>(chosen->second.values.size())) << place();
     chosen->second.durable = chosen->second.values.size();
   }
@@ -125,13 +135,16 @@ class CrashSimulation {
         partition(random_.one_in(2) ? "topic" : "other-topic", static_cast<int32_t>(random_.below(4)));
     if (promises_.contains(name)) return;
     const Uuid id = id_from(random_);
-    if (node_->create(name, {.topic_id = id, .directory_id = {}}, node_.wall)) promises_[name].topic_id = id;
+    if (!node_->create(name, {.topic_id = id, .directory_id = {}}, node_.wall)) return;
+    trace("create " + name.to_string());
+    promises_[name].topic_id = id;
   }
 
   void remove_one() {
     const auto chosen = some_partition();
     if (chosen == promises_.end()) return;
     chosen->second.may_be_gone = true;
+    trace("remove " + chosen->first.to_string());
     if (node_->remove(chosen->first, node_.now)) {
       gone_.insert(chosen->second.topic_id);
       promises_.erase(chosen);
@@ -143,10 +156,13 @@ class CrashSimulation {
     if (chosen == promises_.end() || chosen->second.durable == 0) return;
     auto log = node_->get(chosen->first);
     if (!log) return;
-    (void)(*log)->delete_records_before(Offset{static_cast<int64_t>(random_.below(chosen->second.durable))});
+    const Offset start{static_cast<int64_t>(random_.below(chosen->second.durable))};
+    trace("delete records " + chosen->first.to_string() + " " + std::to_string(start.value()));
+    (void)(*log)->delete_records_before(start);
   }
 
   void stop_and_start() {
+    trace("stop");
     const bool stopped = node_.stop().has_value();
     if (!stopped) return;
     for (auto& [name, promise] : promises_) promise.durable = promise.values.size();

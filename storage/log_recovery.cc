@@ -35,6 +35,8 @@ class SegmentRecovery {
       damage_ = verifier.damage();
       log_.recovery.truncated_bytes += size - good;
       BARNABAS_TRY(file->truncate(good));
+      // At once: if nothing is left, no flush will find anything to sync, and a clean stop would vouch for the damage.
+      BARNABAS_TRY(file->sync_data());
     }
     segment_.set_size(good);
     BARNABAS_TRY(segment_.finish_indexes());
