@@ -68,7 +68,9 @@ class SnappyDecompressor final : public Decompressor {
       if (!framed_) return std::exchange(rest_, {});
     }
     if (!framed_) return std::nullopt;
-    while (begins_with_xerial_magic(rest_)) BARNABAS_TRY(skip_header());
+    // The two versions behind the magic are not looked at, as Java does not either: some writers swap their
+    // bytes.
+    while (begins_with_xerial_magic(rest_)) rest_ = rest_.subspan(xerial_header_bytes);
     // Java takes up to three bytes behind the last chunk for the end, too.
     if (rest_.size() < 4) return std::nullopt;
     const auto size = load_big_endian<uint32_t>(rest_.data());
@@ -77,14 +79,6 @@ class SnappyDecompressor final : public Decompressor {
     const ByteView block = rest_.first(size);
     rest_ = rest_.subspan(size);
     return block;
-  }
-
-  Result<void> skip_header() {
-    // Java looks at the version only, not at the oldest compatible one behind it.
-    const auto version = load_big_endian<int32_t>(rest_.data() + sizeof xerial_magic);
-    if (version < 1) return fail(ErrorKind::corrupt, "snappy: framing version " + std::to_string(version));
-    rest_ = rest_.subspan(xerial_header_bytes);
-    return {};
   }
 
   /// Decompresses the block into `into` if all of it fits, and says how much that was; else readies it for
