@@ -10,6 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "io/posix_disk.h"
+#include "protocol/records/record_batch_builder.h"
+#include "storage/file_pool.h"
+#include "storage/log.h"
+
 namespace barnabas::tools {
 namespace {
 
@@ -201,6 +206,42 @@ TEST_F(DumpTest, what_is_not_there_or_not_known_is_an_error) {
 TEST_F(DumpTest, a_batch_above_the_limit_is_not_read) {
   EXPECT_EQ(dump({"--max-bytes", "85", path(segment)}), 1);
   EXPECT_TRUE(complains("batch of 90 bytes is not read")) << errors_;
+}
+
+TEST_F(DumpTest, accepts_everything_that_a_log_writes) {
+  io::PosixDisk disk;
+  storage::FilePool files(disk, 10);
+  storage::LogConfig config;
+  config.segment_bytes = 20'000;
+  config.index_interval_bytes = 500;
+  storage::Log::OpenOptions options;
+  options.topic = "orders";
+  options.topic_id = Uuid::random();
+  options.config = std::make_shared<const storage::LogConfig>(config);
+  options.now = TimestampMs{1'700'000'000'000};
+  auto log = storage::Log::open(disk, files, path("orders-0"), options);
+  ASSERT_TRUE(log) << log.error().message;
+  for (int i = 0; i < 300; ++i) {
+    protocol::RecordBatchOptions batch_options;
+    batch_options.compression.codec = static_cast<protocol::Codec>(i % 5);
+    batch_options.producer_id = ProducerId{7};
+    batch_options.producer_epoch = ProducerEpoch{0};
+    batch_options.base_sequence = 3 * i;
+    protocol::RecordBatchBuilder builder(batch_options);
+    const std::string key = "key " + std::to_string(i);
+    for (int k = 0; k < 3; ++k)
+      builder.append(options.now + i, as_byte_view(key), as_byte_view("value " + std::string(50, 'v')));
+    std::vector<std::byte> batch = builder.build();
+    const auto appended = (*log)->append_as_leader(batch, LeaderEpoch{i / 100}, options.now + i);
+    ASSERT_TRUE(appended) << appended.error().message;
+  }
+  ASSERT_TRUE((*log)->close_clean());
+  EXPECT_EQ(dump({path("orders-0")}), 0) << errors_;
+  EXPECT_TRUE(has("next offset 900")) << out_.substr(out_.size() - 2000);
+  EXPECT_TRUE(has("codec=zstd") && has("codec=lz4") && has("codec=snappy") && has("codec=gzip"));
+  EXPECT_TRUE(has("producerId=7 producerEpoch=0 lastSequence=899 lastOffset=899 offsetDelta=2"));
+  EXPECT_TRUE(has("leaderEpoch=2 startOffset=600"));
+  EXPECT_TRUE(has("topicId=" + options.topic_id.to_string()));
 }
 
 }  // namespace
