@@ -267,7 +267,7 @@ class Admin(ClientTest):
         self.assertTrue(config["cleanup.policy"].is_default)
 
     def test_describe_broker_config(self):
-        node = str(self.admin.list_topics(timeout=TIMEOUT_S).orig_broker_id)
+        (node,) = map(str, self.admin.list_topics(timeout=TIMEOUT_S).brokers)
         resource = ConfigResource(ConfigResource.Type.BROKER, node)
         config = self.admin.describe_configs([resource])[resource].result(TIMEOUT_S)
         self.assertEqual(config["node.id"].value, node)
