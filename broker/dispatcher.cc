@@ -65,4 +65,10 @@ void Dispatcher::connection_closed(network::ConnectionContext& connection) {
   cancel_waiting_fetch(connection);
 }
 
+void Dispatcher::end_waiting(network::ConnectionContext& connection) {
+  auto* waiting = std::any_cast<std::weak_ptr<FetchOperation>>(&connection.broker_state);
+  if (waiting == nullptr) return;
+  if (const auto operation = waiting->lock()) operation->hurry();
+}
+
 }  // namespace barnabas::broker

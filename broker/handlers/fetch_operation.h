@@ -32,6 +32,10 @@ class FetchOperation : public ProgressWaiter, public std::enable_shared_from_thi
   void on_progress(uint64_t bytes) override;
   /// The connection is gone: stops waiting without an answer.
   void cancel();
+  /// Stops waiting and answers with what there is.
+  void hurry() {
+    if (!woken_.exchange(true)) resume();
+  }
 
  private:
   struct Registration {
