@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "base/assert.h"
@@ -157,7 +158,13 @@ void Connection::start_request(Frame frame) {
   last_activity_ = last_bytes_;
   frame_began_ = last_bytes_;
   const uint64_t request = replies_.start(static_cast<uint32_t>(frame.size()));
-  home_->handler().start({std::move(frame), context_, ReplySlot(self_, request), last_bytes_});
+  try {
+    home_->handler().start({std::move(frame), context_, ReplySlot(self_, request), last_bytes_});
+  } catch (const std::exception& error) {
+    // Such as no memory for what a request asks. Its slot is gone with it, which closes this connection and
+    // no other.
+    log_.error("request handler failed peer={} error={}", context_->peer(), log_text(error.what()));
+  }
 }
 
 void Connection::close_after_answers(std::string reason) {

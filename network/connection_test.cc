@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <random>
+#include <stdexcept>
 #include <thread>
 
 #include "base/log.h"
@@ -301,6 +302,22 @@ TEST(Connection, handler_is_never_called_from_inside_reply) {
   client.send_raw(burst);
   for (int i = 0; i < 300; ++i) ASSERT_EQ(client.receive(), numbered(i));
   EXPECT_FALSE(nested);
+}
+
+TEST(Connection, handler_that_throws_costs_its_own_connection_only) {
+  LogWatch log;
+  TestServer server({}, [](IncomingRequest request) {
+    if (text_of(request) == "bad") throw std::length_error("too long");
+    echo(std::move(request));
+  });
+  TestClient other = server.connect();
+  TestClient client = server.connect();
+  client.send_raw(framed("good") + framed("bad") + framed("never"));
+  EXPECT_EQ(client.receive(), "good");
+  EXPECT_EQ(client.receive(), std::nullopt);
+  EXPECT_TRUE(LogWatch::has("too long"));
+  other.send("still served");
+  EXPECT_EQ(other.receive(), "still served");
 }
 
 TEST(Connection, timers_of_the_loop_may_answer) {

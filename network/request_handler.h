@@ -101,7 +101,7 @@ class RequestHandler {
   virtual ~RequestHandler() = default;
 
   /// A request came in. Called on the connection's loop, in the order of the requests of a connection. Must
-  /// not block.
+  /// not block. Should it throw, the slot is dropped with the request, which closes this one connection.
   virtual void start(IncomingRequest request) = 0;
 
   /// The connection is closed, for whatever reason; called once, on its loop, only for connections of which a
