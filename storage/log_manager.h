@@ -144,7 +144,7 @@ class LogManager {
   BrokerEpoch previous_broker_epoch() const { return previous_broker_epoch_; }
   /// Directory of a log; zero when the log is not there.
   Uuid directory_of(const TopicPartition& name) const;
-  /// Ids of all directories that are usable, in the order of log.dirs.
+  /// Ids of the directories of log.dirs that are usable, in their order.
   std::vector<Uuid> usable_directories() const;
 
   /// Flushes all, closes each log so that it needs no recovery, writes the checkpoints, and last the

@@ -174,7 +174,12 @@ Result<void> LogManager::checkpoint(Directory& directory, CheckpointFile file) {
   std::string content = format_offset_checkpoint(collect(directory, file));
   if (directory.written[index] != content) {
     directory.written[index].reset();
-    BARNABAS_TRY(io::replace_file(disk_, directory.path_of(std::string(names[index])), content));
+    Result<void> written = io::replace_file(disk_, directory.path_of(std::string(names[index])), content);
+    if (!written) {
+      // What is not there is the log directory itself: somebody removed or unmounted it.
+      if (written.error().kind == ErrorKind::not_found) written.error().kind = ErrorKind::io;
+      return written;
+    }
     directory.written[index] = std::move(content);
   }
   const std::lock_guard lock(mutex_);

@@ -323,6 +323,16 @@ TEST_F(LogManagerTest, a_read_only_directory_goes_offline_when_it_is_written) {
   add(partition("topic", 0), "x");
 }
 
+TEST_F(LogManagerTest, a_directory_that_has_vanished_is_offline) {
+  start();
+  create(partition("topic", 0));
+  create(partition("topic", 1));
+  ASSERT_TRUE(disk_.remove_tree("/b"));
+  node_->write_checkpoints();
+  EXPECT_EQ(offline_, std::vector<std::string>{"/b"});
+  add(partition("topic", 0), "x");
+}
+
 TEST_F(LogManagerTest, a_full_disk_takes_nothing_offline) {
   start();
   create(partition("topic"));
