@@ -186,7 +186,7 @@ TEST(Limits, idle_connections_are_closed_and_long_polls_are_not) {
   IncomingRequest poll = server.take();
   EXPECT_TRUE(idle.closed_within(5s));
   EXPECT_GE(since(began), 390ms);
-  EXPECT_LT(since(began), 1500ms);
+  EXPECT_LT(since(began), 4s);
   EXPECT_FALSE(polling.anything_within(800ms));
   poll.slot.reply(answer("woken"));
   EXPECT_EQ(polling.receive(), "woken");
@@ -196,12 +196,12 @@ TEST(Limits, idle_connections_are_closed_and_long_polls_are_not) {
 }
 
 TEST(Limits, busy_connections_are_not_idle) {
-  TestServer server({.idle_max = 200ms}, echo);
+  TestServer server({.idle_max = 1000ms}, echo);
   TestClient client = server.connect();
   for (int i = 0; i < 20; ++i) {
     client.send(numbered(i));
     ASSERT_EQ(client.receive(), numbered(i));
-    std::this_thread::sleep_for(40ms);
+    std::this_thread::sleep_for(100ms);
   }
 }
 
