@@ -50,7 +50,8 @@ protocol::RegisterBrokerRecord broker_record(const BrokerImage& broker) {
 
 /// The version that the metadata.version asks for, unless what the image holds needs a newer one: nothing may get lost.
 int16_t version_of(const protocol::RegisterBrokerRecord& record, int16_t metadata_version) {
-  int16_t needed = record.log_dirs.empty() ? 1 : 3;
+  int16_t needed = record.is_migrating_zk_broker ? 2 : 1;
+  if (!record.log_dirs.empty()) needed = 3;
   if (record.cordoned_log_dirs) needed = 4;
   return std::max(needed, register_broker_record_version(metadata_version));
 }
