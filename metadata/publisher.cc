@@ -20,7 +20,8 @@ void ImagePublisher::publish(const MetadataChanges& changes, MetadataImagePtr im
   BARNABAS_ASSERT(image != nullptr);
   BARNABAS_ASSERT(image->position.offset >= current()->position.offset);
   for (const auto& listener : listeners_) listener(changes, image);
-  current_.store(std::move(image), std::memory_order_release);
+  const std::lock_guard current_lock(current_mutex_);
+  current_.swap(image);  // the old one goes with the argument, after the lock: freeing it takes its time
 }
 
 MetadataChanges all_of(const MetadataImage& image) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -37,7 +36,10 @@ class ImagePublisher {
   /// Starts with an empty image.
   ImagePublisher();
 
-  MetadataImagePtr current() const { return current_.load(std::memory_order_acquire); }
+  MetadataImagePtr current() const {
+    const std::lock_guard lock(current_mutex_);
+    return current_;
+  }
 
   /// From any thread. The listener at once gets the current image with `all` set, and then every change after
   /// it. It must not subscribe or publish itself.
@@ -50,7 +52,9 @@ class ImagePublisher {
   std::mutex
       mutex_;  ///< held while listeners run, so that nobody misses a change between subscription and call
   std::vector<Listener> listeners_;
-  std::atomic<MetadataImagePtr> current_;
+  /// Only for as long as a pointer is copied. (std::atomic<std::shared_ptr> of g++ 12 is a lock as well, and has a race.)
+  mutable std::mutex current_mutex_;
+  MetadataImagePtr current_;
 };
 
 /// Everything in the image as one change with `all` set.
