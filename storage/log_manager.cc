@@ -50,8 +50,7 @@ LogManager::LogManager(io::Disk& disk, FilePool& files, LogDirectories directori
 
 LogManager::~LogManager() = default;
 
-// --- looking
-// --------------------------------------------------------------------------------------------------------------
+// --- looking ---
 
 Result<LogManager::Entry> LogManager::find(const TopicPartition& name) const {
   const std::lock_guard guard(mutex_);
@@ -89,6 +88,7 @@ std::vector<std::pair<TopicPartition, std::shared_ptr<Log>>> LogManager::all() c
 std::vector<LogDirectoryDescription> LogManager::describe() const {
   std::vector<LogDirectoryDescription> result;
   for (const auto& directory : directories_) {
+    if (directory->info.metadata_only) continue;
     LogDirectoryDescription description{directory->info.path, directory->info.directory_id, {}, {}, {}};
     {
       const std::lock_guard guard(mutex_);
@@ -114,13 +114,13 @@ std::vector<Uuid> LogManager::usable_directories() const {
   const std::lock_guard guard(mutex_);
   std::vector<Uuid> ids;
   for (const auto& directory : directories_) {
-    if (directory->info.usable()) ids.push_back(directory->info.directory_id);
+    if (directory->info.usable() && !directory->info.metadata_only)
+      ids.push_back(directory->info.directory_id);
   }
   return ids;
 }
 
-// --- making
-// ---------------------------------------------------------------------------------------------------------------
+// --- making ---
 
 Result<std::shared_ptr<Log>> LogManager::create(const TopicPartition& name, const CreateOptions& options,
                                                 TimestampMs now) {
@@ -154,6 +154,7 @@ Result<LogManager::Directory*> LogManager::reserve_directory(const TopicPartitio
   Directory* chosen = nullptr;
   for (const auto& directory : directories_) {
     if (!options.directory_id.is_zero() && directory->info.directory_id != options.directory_id) continue;
+    if (directory->info.metadata_only) continue;
     if (!directory->info.usable()) {
       if (options.directory_id.is_zero() && options.is_new) continue;
       return fail(ErrorKind::offline, name.to_string() + ": its log may lie in " + directory->info.path +
@@ -203,16 +204,14 @@ Result<std::shared_ptr<Log>> LogManager::open_new(const TopicPartition& name, co
   return log;
 }
 
-// --- taking out
-// -----------------------------------------------------------------------------------------------------------
+// --- taking out ---
 
 Result<LogManager::Entry> LogManager::take_out(const TopicPartition& name, const std::string& new_name) {
   const NameGuard guard(*this, name);
   BARNABAS_ASSIGN(Entry entry, find(name));
   Directory& directory = *entry.directory;
-  Result<void> moved = entry.log->rename_directory(directory.path_of(new_name));
-  if (moved) moved = disk_.sync_directory(directory.info.path);
-  if (!check(directory, moved)) return std::unexpected(std::move(moved).error());
+  const Result<void> moved = entry.log->rename_directory(directory.path_of(new_name));
+  if (!check(directory, moved)) return std::unexpected(moved.error());
   const std::lock_guard lock(mutex_);
   if (logs_.erase(name) != 0) --directory.partitions;
   lost_.erase(name);
@@ -222,24 +221,46 @@ Result<LogManager::Entry> LogManager::take_out(const TopicPartition& name, const
   return entry;
 }
 
+Result<void> LogManager::sync_names(Directory& directory) {
+  const Result<void> synced = disk_.sync_directory(directory.info.path);
+  check(directory, synced);
+  return synced;
+}
+
 Result<void> LogManager::remove(const TopicPartition& name, Instant now) {
-  const std::string new_name = deleted_directory_name(name, Uuid::random());
-  BARNABAS_ASSIGN(const Entry entry, take_out(name, new_name));
-  const std::chrono::milliseconds delay(entry.log->config()->file_delete_delay_ms);
-  const std::lock_guard guard(mutex_);
-  deletions_.push_back({entry.directory->path_of(new_name), now + delay, entry.directory});
-  return {};
+  return remove(std::span(&name, 1), now);
+}
+
+Result<void> LogManager::remove(std::span<const TopicPartition> names, Instant now) {
+  Result<void> outcome;
+  std::unordered_set<Directory*> touched;
+  for (const TopicPartition& name : names) {
+    const std::string new_name = deleted_directory_name(name, Uuid::random());
+    const auto entry = take_out(name, new_name);
+    if (!entry) {
+      if (outcome) outcome = std::unexpected(entry.error());
+      continue;
+    }
+    touched.insert(entry->directory);
+    const std::chrono::milliseconds delay(entry->log->config()->file_delete_delay_ms);
+    const std::lock_guard guard(mutex_);
+    deletions_.push_back({entry->directory->path_of(new_name), now + delay, entry->directory});
+  }
+  for (Directory* directory : touched) {
+    const auto synced = sync_names(*directory);
+    if (outcome) outcome = synced;
+  }
+  return outcome;
 }
 
 Result<void> LogManager::set_aside(const TopicPartition& name) {
   const std::string new_name = stray_directory_name(name, Uuid::random());
-  BARNABAS_TRY(take_out(name, new_name));
+  BARNABAS_ASSIGN(const Entry entry, take_out(name, new_name));
   log_.warn("log set aside partition={} directory={}", name.to_string(), new_name);
-  return {};
+  return sync_names(*entry.directory);
 }
 
-// --- the offline rule
-// -----------------------------------------------------------------------------------------------------
+// --- the offline rule ---
 
 void LogManager::report(const TopicPartition& name, const Error& error) {
   if (error.kind != ErrorKind::io) return;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -117,6 +118,9 @@ class LogManager {
   /// the name at once. The files go when file.delete.delay.ms has passed, in a tick. Durable when it returns.
   /// Blocks.
   Result<void> remove(const TopicPartition& name, Instant now);
+  /// Many at once, as of a whole topic: one sync for all of them. Goes on after an error and returns the
+  /// first one.
+  Result<void> remove(std::span<const TopicPartition> names, Instant now);
 
   /// As remove, but to "…-stray", for a log that the metadata do not know: it is kept for a person to look at
   /// and never loaded again. Blocks.
@@ -187,7 +191,9 @@ class LogManager {
   Result<Directory*> reserve_directory(const TopicPartition& name, const CreateOptions& options);
   /// Makes sure that no checkpoint file names a partition that is about to be made anew.
   Result<void> forget_gone(Directory& directory, const TopicPartition& name);
+  /// Renames the directory, durable after sync_names.
   Result<Entry> take_out(const TopicPartition& name, const std::string& new_name);
+  Result<void> sync_names(Directory& directory);
 
   // Periodic work and the end (log_manager_periodic.cc).
   void flush_due_logs(TimestampMs wall);
@@ -199,7 +205,11 @@ class LogManager {
   Result<void> checkpoint(Directory& directory, CheckpointFile file);
   Result<void> checkpoint_directory(Directory& directory);
   OffsetCheckpoint collect(const Directory& directory, CheckpointFile file) const;
-  Offset high_watermark_of(const TopicPartition& name, const Entry& entry) const;
+  using HighWatermarkSource = std::function<std::optional<Offset>(const TopicPartition&)>;
+  HighWatermarkSource high_watermark_source() const;
+  /// What the source says, else what the checkpoint file said at start.
+  Offset high_watermark_of(const HighWatermarkSource& source, const TopicPartition& name,
+                           const Entry& entry) const;
   /// The logs that are online (of one directory), sorted by name.
   std::vector<std::pair<TopicPartition, Entry>> entries(const Directory* only = nullptr) const;
   Result<void> finish(Directory& directory, BrokerEpoch broker_epoch);

@@ -17,8 +17,7 @@ constexpr unsigned closing_threads = 8;
 
 }  // namespace
 
-// --- the timer
-// ------------------------------------------------------------------------------------------------------------
+// --- the timer ---
 
 Instant LogManager::tick(Instant now, TimestampMs wall) {
   if (schedule_.empty()) {
@@ -67,12 +66,13 @@ void LogManager::flush_due_logs(TimestampMs wall) {
 }
 
 void LogManager::clean_up(Instant now, TimestampMs wall) {
+  const HighWatermarkSource source = high_watermark_source();
   for (const auto& [name, entry] : entries()) {
     if (const auto rolled = entry.log->roll_if_due(wall); !rolled) {
       check(*entry.directory, std::unexpected(rolled.error()));
       continue;
     }
-    const auto result = entry.log->apply_retention(wall, high_watermark_of(name, entry));
+    const auto result = entry.log->apply_retention(wall, high_watermark_of(source, name, entry));
     if (!result) {
       check(*entry.directory, std::unexpected(result.error()));
       log_.warn("retention failed partition={} reason=\"{}\"", name.to_string(), result.error().message);
@@ -105,8 +105,7 @@ void LogManager::expire_producers(TimestampMs wall) {
   for (const auto& [name, entry] : entries()) entry.log->expire_producers(wall);
 }
 
-// --- checkpoints
-// ----------------------------------------------------------------------------------------------------------
+// --- checkpoints ---
 
 Offset LogManager::checkpointed_high_watermark(const TopicPartition& name) const {
   const std::lock_guard guard(mutex_);
@@ -123,12 +122,13 @@ void LogManager::set_high_watermark_source(
   high_watermarks_ = std::move(source);
 }
 
-Offset LogManager::high_watermark_of(const TopicPartition& name, const Entry& entry) const {
-  std::function<std::optional<Offset>(const TopicPartition&)> source;
-  {
-    const std::lock_guard guard(mutex_);
-    source = high_watermarks_;
-  }
+LogManager::HighWatermarkSource LogManager::high_watermark_source() const {
+  const std::lock_guard guard(mutex_);
+  return high_watermarks_;
+}
+
+Offset LogManager::high_watermark_of(const HighWatermarkSource& source, const TopicPartition& name,
+                                     const Entry& entry) const {
   if (source) {
     if (const auto offset = source(name)) return *offset;
   }
@@ -138,22 +138,26 @@ Offset LogManager::high_watermark_of(const TopicPartition& name, const Entry& en
 }
 
 OffsetCheckpoint LogManager::collect(const Directory& directory, CheckpointFile file) const {
+  const HighWatermarkSource source = high_watermark_source();
   OffsetCheckpoint offsets;
+  const auto add = [&](const TopicPartition& name, Offset offset) {
+    offsets.emplace_hint(offsets.end(), name, offset);
+  };
   for (const auto& [name, entry] : entries(&directory)) {
     switch (file) {
       case CheckpointFile::recovery_point:
-        offsets.emplace(name, entry.log->recovery_point());
+        add(name, entry.log->recovery_point());
         break;
       case CheckpointFile::log_start:
-        if (entry.log->log_start_offset() > Offset{0}) offsets.emplace(name, entry.log->log_start_offset());
+        if (entry.log->log_start_offset() > Offset{0}) add(name, entry.log->log_start_offset());
         break;
       case CheckpointFile::high_watermark:
-        offsets.emplace(name, high_watermark_of(name, entry));
+        add(name, high_watermark_of(source, name, entry));
         break;
       case CheckpointFile::cleaner: {
         const std::lock_guard guard(mutex_);
         const auto found = directory.cleaner_offsets.find(name);
-        if (found != directory.cleaner_offsets.end()) offsets.insert(*found);
+        if (found != directory.cleaner_offsets.end()) add(name, found->second);
         break;
       }
     }
@@ -224,8 +228,7 @@ void LogManager::write_checkpoints() {
   checkpoint_all(CheckpointFile::cleaner);
 }
 
-// --- the end
-// --------------------------------------------------------------------------------------------------------------
+// --- the end ---
 
 Result<void> LogManager::shut_down(BrokerEpoch broker_epoch) {
   std::optional<Error> first;

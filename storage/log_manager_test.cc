@@ -61,8 +61,7 @@ class LogManagerTest : public testing::Test {
   std::set<std::string> lost_;
 };
 
-// --- creating and loading
-// ---------------------------------------------------------------------------------------------
+// --- creating and loading ---
 
 TEST_F(LogManagerTest, partitions_go_where_the_fewest_are) {
   start();
@@ -195,8 +194,7 @@ TEST_F(LogManagerTest, topics_get_their_own_settings) {
   EXPECT_EQ(node_->get(partition("long")).value()->config()->retention_ms, 1000);
 }
 
-// --- deleting
-// ---------------------------------------------------------------------------------------------------------
+// --- deleting ---
 
 TEST_F(LogManagerTest, a_deleted_name_can_come_back_while_the_old_files_are_there) {
   node_.config.file_delete_delay_ms = 1000;
@@ -233,6 +231,24 @@ TEST_F(LogManagerTest, an_acknowledged_deletion_survives_a_power_cut_and_is_fini
   EXPECT_EQ(directories_of_kind("/a", DirectoryKind::deleted), 0U);
 }
 
+TEST_F(LogManagerTest, a_whole_topic_is_deleted_with_one_sync_for_each_directory) {
+  start();
+  std::vector<TopicPartition> names;
+  for (int i = 0; i < 10; ++i) {
+    names.push_back(partition("topic", i));
+    create(names.back());
+  }
+  names.push_back(partition("not-there"));
+  disk_.reset_counters();
+  EXPECT_EQ(kind(node_->remove(names, node_.now)), ErrorKind::not_found);
+  EXPECT_EQ(disk_.calls(io::DiskCall::sync_directory), 2U);
+  EXPECT_TRUE(node_->all().empty());
+  node_.crash();
+  disk_.power_cut();
+  start();
+  EXPECT_EQ(summary_.logs, 0U);
+}
+
 TEST_F(LogManagerTest, a_log_that_was_set_aside_is_kept_and_never_loaded) {
   start();
   create(partition("topic"));
@@ -246,8 +262,7 @@ TEST_F(LogManagerTest, a_log_that_was_set_aside_is_kept_and_never_loaded) {
   EXPECT_EQ(directories_of_kind("/a", DirectoryKind::stray), 1U);
 }
 
-// --- failing directories
-// ----------------------------------------------------------------------------------------------
+// --- failing directories ---
 
 TEST_F(LogManagerTest, a_dead_directory_takes_its_partitions_with_it_and_no_others) {
   start();
@@ -357,8 +372,7 @@ TEST_F(LogManagerTest, a_directory_that_fails_at_the_stop_is_not_marked_clean_an
   EXPECT_FALSE(exists("/b/.kafka_cleanshutdown"));
 }
 
-// --- checkpoints and periodic work
-// ------------------------------------------------------------------------------------
+// --- checkpoints and periodic work ---
 
 TEST_F(LogManagerTest, high_watermarks_are_checkpointed_and_those_nobody_knows_are_kept) {
   start();
