@@ -28,6 +28,7 @@ Result<std::shared_ptr<LogSegment>> LogSegment::create(std::shared_ptr<LogFiles>
   }
   segment->offset_index_.set_loaded(0, std::nullopt);
   segment->time_index_.set_loaded(0, std::nullopt);
+  segment->indexes_synced_ = true;  // there is nothing in them
   return segment;
 }
 

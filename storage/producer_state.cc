@@ -151,7 +151,7 @@ std::optional<Offset> ProducerState::first_unstable_offset(Offset high_watermark
 
 std::size_t ProducerState::expire(TimestampMs now, int64_t expiration_ms) {
   return boost::unordered::erase_if(producers_, [&](const auto& item) {
-    const ProducerStateEntry& entry = item.second;
+    const ProducerStateEntry& entry = *item.second;
     return entry.current_txn_first_offset == no_offset && entry.last_timestamp <= now - expiration_ms;
   });
 }
@@ -168,31 +168,32 @@ void ProducerState::clear() {
 
 void ProducerState::load(const ProducerStateEntry& entry) {
   BARNABAS_ASSERT(entry.producer_id > no_producer_id);
-  producers_.insert_or_assign(entry.producer_id.value(), entry);
+  entry_of(entry.producer_id) = entry;
   if (entry.current_txn_first_offset != no_offset)
     open_transactions_.insert_or_assign(entry.current_txn_first_offset.value(), entry.producer_id);
 }
 
 const ProducerStateEntry* ProducerState::find(ProducerId id) const {
   auto found = producers_.find(id.value());
-  return found == producers_.end() ? nullptr : &found->second;
+  return found == producers_.end() ? nullptr : found->second.get();
 }
 
 ProducerStateEntry* ProducerState::find(ProducerId id) {
   auto found = producers_.find(id.value());
-  return found == producers_.end() ? nullptr : &found->second;
+  return found == producers_.end() ? nullptr : found->second.get();
 }
 
 ProducerStateEntry& ProducerState::entry_of(ProducerId id) {
-  ProducerStateEntry& entry = producers_[id.value()];
-  entry.producer_id = id;
-  return entry;
+  std::unique_ptr<ProducerStateEntry>& entry = producers_[id.value()];
+  if (!entry) entry = std::make_unique<ProducerStateEntry>();
+  entry->producer_id = id;
+  return *entry;
 }
 
 std::vector<ProducerStateEntry> ProducerState::entries() const {
   std::vector<ProducerStateEntry> sorted;
   sorted.reserve(producers_.size());
-  for (const auto& [id, entry] : producers_) sorted.push_back(entry);
+  for (const auto& [id, entry] : producers_) sorted.push_back(*entry);
   std::ranges::sort(sorted, {}, &ProducerStateEntry::producer_id);
   return sorted;
 }

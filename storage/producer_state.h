@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -128,7 +129,8 @@ class ProducerState {
  private:
   ProducerStateEntry& entry_of(ProducerId id);
 
-  boost::unordered_flat_map<int64_t, ProducerStateEntry> producers_;
+  /// Entries apart from the table: most partitions have few producers, and an empty place costs little then.
+  boost::unordered_flat_map<int64_t, std::unique_ptr<ProducerStateEntry>> producers_;
   /// By first offset.
   std::map<int64_t, ProducerId> open_transactions_;
   std::map<int64_t, CompletedTransaction> unreplicated_;
