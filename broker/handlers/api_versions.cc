@@ -29,6 +29,16 @@ bool is_software_name(std::string_view text) {
          });
 }
 
+/// From v5 on a client may say which cluster and node it means to talk to: both or neither. ErrorCode::none when it is us.
+ErrorCode check_destination(const Call& call, const ApiVersionsRequest& request) {
+  constexpr int32_t not_said = -1;
+  if (call.version() < 5 || (!request.cluster_id && request.node_id == not_said)) return ErrorCode::none;
+  if (!request.cluster_id || request.node_id == not_said) return ErrorCode::invalid_request;
+  const Services& services = call.services();
+  const bool meant = *request.cluster_id == services.cluster_id && request.node_id == services.node.value();
+  return meant ? ErrorCode::none : ErrorCode::rebootstrap_required;
+}
+
 void add_features(const Call& call, ApiVersionsResponse& response) {
   const auto image = call.services().metadata.current();
   for (const metadata::SupportedFeature& feature : metadata::supported_features) {
@@ -65,6 +75,10 @@ void ApiVersionsHandler::run(Call call, protocol::Reader& body) {
     if (!is_software_name(request->client_software_name) ||
         !is_software_name(request->client_software_version)) {
       response.error_code = static_cast<int16_t>(ErrorCode::invalid_request);
+      return call.reply(response);
+    }
+    if (const ErrorCode error = check_destination(call, *request); error != ErrorCode::none) {
+      response.error_code = to_wire(error);
       return call.reply(response);
     }
     call.connection().client_software_name = request->client_software_name.str();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 
 #include "broker/broker_configs.h"
 #include "metadata/effective_config.h"
@@ -106,25 +107,32 @@ class Describer {
       if (definition.internal || !wanted(definition.name)) continue;
       auto effective =
           metadata::effective_topic_config(definition, overrides, *image_, services_.node, services_.config);
-      // Of several broker-level names for one setting Kafka shows, and takes the source from, the first only.
-      std::erase_if(effective.synonyms, [&](const ConfigValueAt& at) {
-        return at.name != definition.name && !definition.synonyms.empty() &&
-               at.name != definition.synonyms.front().name;
-      });
-      drop_default_of_other_unit(definition, effective);
-      effective.source =
-          effective.synonyms.empty() ? ConfigSource::default_config : effective.synonyms.front().source;
+      take_synonyms(definition, effective);
       add(definition, effective, false);
     }
   }
 
-  /// log.retention.ms has no default of its own (hours has): then there is no default to show as its synonym.
-  static void drop_default_of_other_unit(const ConfigDefinition& definition, EffectiveConfig& effective) {
-    if (definition.synonyms.empty()) return;
-    const ConfigDefinition* first = metadata::find_broker_config(definition.synonyms.front().name);
-    if (first != nullptr && first->default_value == nullptr)
-      std::erase_if(effective.synonyms,
-                    [](const ConfigValueAt& at) { return at.source == ConfigSource::default_config; });
+  /// The topic's own value, then what the first broker-level name of the setting has to show.
+  void take_synonyms(const ConfigDefinition& definition, EffectiveConfig& effective) {
+    auto& synonyms = effective.synonyms;
+    std::erase_if(synonyms, [](const ConfigValueAt& at) { return at.source != ConfigSource::topic; });
+    const ConfigDefinition* first =
+        definition.synonyms.empty() ? nullptr : metadata::find_broker_config(definition.synonyms.front().name);
+    if (first != nullptr) {
+      auto above = effective_broker_config(*first, *image_, services_.node, services_.config);
+      show_from(first->name, above);
+      std::ranges::move(above.synonyms, std::back_inserter(synonyms));
+    }
+    effective.source = synonyms.empty() ? ConfigSource::default_config : synonyms.front().source;
+  }
+
+  /// Kafka shows, and takes the source from, what it looked at from the setting's own name on: for log.roll.hours not
+  /// log.roll.ms before it, for log.retention.ms nothing while only hours have a value.
+  static void show_from(std::string_view name, EffectiveConfig& effective) {
+    auto& synonyms = effective.synonyms;
+    const auto own = std::ranges::find_if(synonyms, [&](const ConfigValueAt& at) { return at.name == name; });
+    synonyms.erase(synonyms.begin(), own);
+    effective.source = synonyms.empty() ? ConfigSource::default_config : synonyms.front().source;
   }
 
   void describe_broker() {
@@ -141,9 +149,10 @@ class Describer {
     }
     for (const ConfigDefinition& definition : metadata::broker_configs()) {
       if (definition.internal || !wanted(definition.name)) continue;
-      const auto effective =
-          name.empty() ? default_of_all_brokers(definition, *image_)
-                       : effective_broker_config(definition, *image_, services_.node, services_.config);
+      auto effective = name.empty()
+                           ? default_of_all_brokers(definition, *image_)
+                           : effective_broker_config(definition, *image_, services_.node, services_.config);
+      show_from(definition.name, effective);
       const bool set = effective.source != ConfigSource::default_config;
       const bool asked = resource_.configuration_keys && !resource_.configuration_keys->empty();
       if (!set && !asked && (name.empty() || shown_when_set_only(definition))) continue;

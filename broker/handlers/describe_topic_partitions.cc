@@ -33,13 +33,16 @@ class Page {
     return true;
   }
 
-  void add_failed(std::string_view name) {
+  /// A topic that is not there takes no room, but begins the next page when this one is full.
+  bool add_failed(std::string_view name) {
+    if (left_ == 0) return full(name, 0);
     auto& answer = response.topics.emplace_back();
     answer.name = protocol::String(name);
     answer.is_internal = is_internal_topic(name);
     answer.topic_authorized_operations = all_topic_operations;
     answer.error_code = to_wire(metadata::topic_name_problem(name) ? ErrorCode::invalid_topic_exception
                                                                    : ErrorCode::unknown_topic_or_partition);
+    return true;
   }
 
   DescribeTopicPartitionsResponse response;
@@ -61,7 +64,7 @@ class Page {
       described.error_code = to_wire(ErrorCode::leader_not_available);
   }
 
-  bool full(const std::string& topic, int32_t partition) {
+  bool full(std::string_view topic, int32_t partition) {
     auto& cursor = response.next_cursor.emplace();
     cursor.topic_name = protocol::String(topic);
     cursor.partition_index = partition;
@@ -81,8 +84,11 @@ std::set<std::string_view> wanted_names(const DescribeTopicPartitionsRequest& re
   return names;
 }
 
-DescribeTopicPartitionsResponse refuse_all(const std::set<std::string_view>& names) {
+/// For a cursor that fits nothing; a request that names no topics gets an empty answer.
+DescribeTopicPartitionsResponse refuse_all(const DescribeTopicPartitionsRequest& request) {
   DescribeTopicPartitionsResponse response;
+  std::set<std::string_view> names;
+  for (const auto& topic : request.topics) names.insert(topic.name);
   for (const std::string_view name : names) {
     auto& answer = response.topics.emplace_back();
     answer.name = protocol::String(name);
@@ -102,18 +108,16 @@ DescribeTopicPartitionsResponse DescribeTopicPartitionsHandler::handle(Call& cal
     from_topic = request.cursor->topic_name;
     from_partition = request.cursor->partition_index;
     const bool asked_for = request.topics.empty() || names.contains(from_topic);
-    if (from_partition < 0 || !asked_for) return refuse_all(names);
+    if (from_partition < 0 || !asked_for) return refuse_all(request);
   }
   const auto limit_max =
       static_cast<int32_t>(call.services().config.integer("max.request.partition.size.limit"));
   Page page(*image, std::clamp(request.response_partition_limit, 1, std::max(limit_max, 1)));
   for (auto at = names.lower_bound(from_topic); at != names.end(); ++at) {
     const metadata::TopicImage* topic = image->topic(*at);
-    if (topic == nullptr) {
-      page.add_failed(*at);
-    } else if (!page.add(*topic, *at == from_topic ? from_partition : 0)) {
-      break;
-    }
+    const bool goes_on =
+        topic == nullptr ? page.add_failed(*at) : page.add(*topic, *at == from_topic ? from_partition : 0);
+    if (!goes_on) break;
   }
   return std::move(page.response);
 }

@@ -83,12 +83,12 @@ ErrorCode look_up(Partition& partition, const ListOffsetsRequest& request, int64
 ErrorCode answer_partition(Call& call, const ListOffsetsRequest& request, std::string_view topic,
                            const ListOffsetsRequest::ListOffsetsPartition& wanted, Answer& answer) {
   if (request.isolation_level < 0 || request.isolation_level > 1) return ErrorCode::unknown_server_error;
+  if (first_version_of(wanted.timestamp) > call.version()) return ErrorCode::unsupported_version;
   const auto found = call.services().replicas.find(topic, PartitionIndex{wanted.partition_index});
   if (!found.partition) return found.error;
-  if (first_version_of(wanted.timestamp) > call.version()) return ErrorCode::unsupported_version;
   const LeaderEpoch epoch{wanted.current_leader_epoch};
   if (epoch > found.partition->leader_epoch()) return ErrorCode::unknown_leader_epoch;
-  if (epoch >= LeaderEpoch{0} && epoch < found.partition->leader_epoch())
+  if (epoch != no_leader_epoch && epoch < found.partition->leader_epoch())
     return ErrorCode::fenced_leader_epoch;
   return look_up(*found.partition, request, wanted.timestamp, answer);
 }

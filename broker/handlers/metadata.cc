@@ -1,5 +1,6 @@
 #include "broker/handlers/metadata.h"
 
+#include <algorithm>
 #include <set>
 
 #include "broker/handlers/topic_description.h"
@@ -41,11 +42,38 @@ MetadataResponse::MetadataResponseTopic failed_topic(const MetadataRequest::Meta
                                                      ErrorCode error, bool with_operations) {
   MetadataResponse::MetadataResponseTopic answer;
   answer.error_code = to_wire(error);
-  answer.name = wanted.name;
   answer.topic_id = wanted.topic_id;
+  answer.name = std::nullopt;
+  if (error == ErrorCode::unknown_topic_id) return answer;
+  answer.name = wanted.name;
   if (wanted.name) answer.is_internal = is_internal_topic(*wanted.name);
   if (with_operations) answer.topic_authorized_operations = all_topic_operations;
   return answer;
+}
+
+bool names_an_id(const MetadataRequest& request) {
+  return request.topics && std::ranges::any_of(*request.topics, [](const auto& wanted) {
+           return !wanted.topic_id.is_zero();
+         });
+}
+
+/// Before v12 the fields for ids are there but may not be used; then nothing at all is told.
+bool uses_ids_too_early(const Call& call, const MetadataRequest& request) {
+  return call.version() < 12 && request.topics && std::ranges::any_of(*request.topics, [](const auto& wanted) {
+           return !wanted.topic_id.is_zero() || !wanted.name;
+         });
+}
+
+MetadataResponse refuse(const MetadataRequest& request) {
+  MetadataResponse response;
+  response.cluster_id = std::nullopt;
+  for (const auto& wanted : *request.topics) {
+    auto& answer = response.topics.emplace_back();
+    answer.error_code = to_wire(ErrorCode::invalid_request);
+    answer.name = wanted.name ? *wanted.name : protocol::String();
+    answer.topic_id = wanted.topic_id;
+  }
+  return response;
 }
 
 /// What a name or id that the image does not have is answered with.
@@ -61,7 +89,9 @@ void add_requested(const metadata::MetadataImage& image, const MetadataRequest& 
   std::set<const metadata::TopicImage*> described;
   std::set<std::pair<std::string_view, Uuid>> failed;
   std::vector<MetadataResponse::MetadataResponseTopic> failures;
+  const bool by_id = names_an_id(request);
   for (const auto& wanted : *request.topics) {
+    if (by_id && wanted.topic_id.is_zero()) continue;  // a single id makes Kafka overlook all names
     const auto* topic = !wanted.topic_id.is_zero() ? image.topic(wanted.topic_id)
                         : wanted.name              ? image.topic(wanted.name->view())
                                                    : nullptr;
@@ -104,8 +134,10 @@ MetadataResponse make_response(const Call& call, const MetadataRequest& request)
 /// The topics that have to be made first; nothing to do when it names none.
 protocol::CreateTopicsRequest missing_topics(const Call& call, const MetadataRequest& request) {
   protocol::CreateTopicsRequest create;
-  if (!request.topics || !request.allow_auto_topic_creation || !call.services().auto_create_topics)
+  if (!request.topics || !request.allow_auto_topic_creation || !call.services().auto_create_topics ||
+      names_an_id(request)) {
     return create;
+  }
   const auto image = call.services().metadata.current();
   std::set<std::string_view> names;
   for (const auto& wanted : *request.topics) {
@@ -125,6 +157,7 @@ protocol::CreateTopicsRequest missing_topics(const Call& call, const MetadataReq
 }  // namespace
 
 void MetadataHandler::handle(Call call, Request request) {
+  if (uses_ids_too_early(call, request)) return call.reply(refuse(request));
   auto create = missing_topics(call, request);
   if (create.topics.empty()) return call.reply(make_response(call, request));
   auto* loop = call.connection().loop;

@@ -15,7 +15,8 @@ ErrorCode answer_partition(Call& call, std::string_view topic,
   Partition& partition = *found.partition;
   const LeaderEpoch claimed{wanted.current_leader_epoch};
   if (claimed > partition.leader_epoch()) return ErrorCode::unknown_leader_epoch;
-  if (claimed >= LeaderEpoch{0} && claimed < partition.leader_epoch()) return ErrorCode::fenced_leader_epoch;
+  if (claimed != no_leader_epoch && claimed < partition.leader_epoch())
+    return ErrorCode::fenced_leader_epoch;
   const LeaderEpoch asked{wanted.leader_epoch};
   if (asked == partition.leader_epoch()) {
     answer.leader_epoch = asked.value();

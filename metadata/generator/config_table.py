@@ -23,6 +23,8 @@ def default_literal(value):
         return literal("true" if value else "false")
     if isinstance(value, list):
         return literal(",".join(value))
+    if isinstance(value, float):
+        return literal(repr(value).replace("e+", "E"))  # as Java writes it
     return literal(str(value))
 
 
