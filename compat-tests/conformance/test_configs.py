@@ -97,6 +97,11 @@ class Describing(ConformanceTest):
                              [("log.flush.interval.messages", "9223372036854775807", DEFAULT)])
             self.assertEqual(synonyms("index.interval.bytes"), [("log.index.interval.bytes", "4096", DEFAULT)])
             self.assertEqual(synonyms("min.insync.replicas")[-1], ("min.insync.replicas", "1", DEFAULT))
+        without = {key for key, config in got.items() if not config.synonyms}
+        self.assertEqual(without, {
+            "errors.deadletterqueue.group.enable", "flush.ms", "follower.replication.throttled.replicas",
+            "leader.replication.throttled.replicas", "remote.log.copy.disable", "remote.log.delete.on.disable",
+            "remote.storage.enable", "retention.ms", "segment.jitter.ms", "segment.ms"})
         self.assertTrue(all(c.synonyms == [] for c in self.configs(name).values()))
 
     def test_chosen_keys_only_and_unknown_ones_are_left_out(self):
@@ -141,6 +146,9 @@ class Describing(ConformanceTest):
             self.assertEqual([(s.value, s.source) for s in got["log.retention.check.interval.ms"].synonyms],
                              [("300", STATIC), ("300000", DEFAULT)])
             self.assertEqual((got["message.max.bytes"].readOnly, got["message.max.bytes"].configSource), (False, DEFAULT))
+            for key in ("log.retention.ms", "log.retention.minutes", "log.roll.ms", "log.flush.interval.ms"):
+                self.assertEqual((got[key].value, got[key].synonyms), (None, []))
+            self.assertEqual(got["log.cleaner.io.max.bytes.per.second"].value, "1.7976931348623157E308")
             for name, config in got.items():
                 if config.isSensitive:
                     self.assertIsNone(config.value, name)

@@ -78,6 +78,34 @@ class Topics(ConformanceTest):
                 self.assertEqual({(t.name, t.topicId, t.errorCode, len(t.partitions)) for t in answer.topics},
                                  {(name, topic_id, 0, 1), (None, unknown, codes.UNKNOWN_TOPIC_ID, 0)})
 
+    def test_an_unknown_id_is_answered_without_name_or_operations(self):
+        answer = self.client.call("Metadata", 12, includeTopicAuthorizedOperations=True, topics=[
+            {"topicId": b"\x99" * 16, "name": "unknown"}])
+        self.assertEqual([(t.errorCode, t.name, t.topicAuthorizedOperations) for t in answer.topics],
+                         [(codes.UNKNOWN_TOPIC_ID, None, NOT_ASKED)])
+
+    def test_beside_an_id_names_are_overlooked(self):
+        name, topic_id = self.new_topic_with_id()
+        new = self.new_name()
+        for version in (12, 13):
+            answer = self.client.call("Metadata", version, allowAutoTopicCreation=True, topics=[
+                {"name": new}, {"topicId": topic_id, "name": None}, {"name": "not a name"}])
+            self.assertEqual([(t.errorCode, t.name) for t in answer.topics], [(0, name)])
+        self.assertEqual(self.client.metadata(new).topics[0].errorCode, codes.UNKNOWN_TOPIC_OR_PARTITION)
+
+    def test_ids_are_not_for_versions_10_and_11(self):
+        name, topic_id = self.new_topic_with_id()
+        for version in (10, 11):
+            for asked in ([{"name": name, "topicId": topic_id}], [{"name": None}], [{"name": name}, {"name": None}],
+                          [{"name": None, "topicId": topic_id}, {"name": "unknown"}]):
+                answer = self.client.call("Metadata", version, topics=asked, includeTopicAuthorizedOperations=True,
+                                          includeClusterAuthorizedOperations=True)
+                self.assertEqual((answer.brokers, answer.clusterId, answer.controllerId), ([], None, -1))
+                self.assertEqual(sorted((t.errorCode, t.name, t.topicId, t.topicAuthorizedOperations)
+                                        for t in answer.topics),
+                                 sorted((codes.INVALID_REQUEST, one["name"] or "", one.get("topicId", NO_ID), NOT_ASKED)
+                                        for one in asked))
+
     def test_authorized_operations_only_when_asked(self):
         topic = self.new_topic()
         for version in range(8, apis.newest("Metadata") + 1):
@@ -202,6 +230,17 @@ class Partitions(ConformanceTest):
             self.assertEqual(self.listed(answer), [(topic, 0, [0])])
             self.assertEqual(answer.nextCursor, {"topicName": topic, "partitionIndex": 1})
 
+    def test_a_topic_that_is_not_there_takes_no_room_but_may_begin_a_page(self):
+        topic = self.new_topic(1)
+        answer = self.describe(topic, "~", limit=1)
+        self.assertEqual((self.listed(answer), answer.nextCursor),
+                         ([(topic, 0, [0])], {"topicName": "~", "partitionIndex": 0}))
+        answer = self.describe(topic, "~", limit=1, cursor=("~", 0))
+        self.assertEqual((self.listed(answer), answer.nextCursor), ([("~", codes.INVALID_TOPIC, [])], None))
+        answer = self.describe("-", topic, limit=1)
+        self.assertEqual((self.listed(answer), answer.nextCursor),
+                         ([("-", codes.UNKNOWN_TOPIC_OR_PARTITION, []), (topic, 0, [0])], None))
+
     def test_no_names_ask_for_all_topics(self):
         topic = self.new_topic()
         names, cursor = [], None
@@ -219,6 +258,8 @@ class Partitions(ConformanceTest):
         for cursor in (("unknown", 0), (a, -1)):
             self.assertEqual({code for _, code, _ in self.listed(self.describe(a, b, cursor=cursor))},
                              {codes.INVALID_REQUEST})
+        for cursor in (("unknown", -1), (a, -1)):  # nobody was named, so nobody is answered
+            self.assertEqual(self.describe(cursor=cursor).topics, [])
         self.assertEqual(self.listed(self.describe(a, b, cursor=(b, 7))), [(b, 0, [])])
         self.assertEqual(self.listed(self.describe(a, b, cursor=(b, 1))), [(b, 0, [1])])
 

@@ -40,7 +40,8 @@ class Listing(ConformanceTest):
         topic = self.new_topic()
         for version in apis.versions("ListOffsets"):
             for timestamp in (-7, -8, -100, -2**63):
-                self.assertEqual(self.offset_at(topic, timestamp, version), (codes.UNSUPPORTED_VERSION, -1, -1))
+                for name in (topic, "unknown"):  # told before anything is looked up
+                    self.assertEqual(self.offset_at(name, timestamp, version), (codes.UNSUPPORTED_VERSION, -1, -1))
 
     def test_leader_epochs_of_the_answers(self):
         topic = self.new_topic()
@@ -52,7 +53,8 @@ class Listing(ConformanceTest):
     def test_current_leader_epoch_is_checked(self):
         topic = self.new_topic()
         for version in range(4, apis.newest("ListOffsets") + 1):
-            for epoch, code in ((-1, 0), (0, 0), (1, codes.UNKNOWN_LEADER_EPOCH), (99, codes.UNKNOWN_LEADER_EPOCH)):
+            for epoch, code in ((-1, 0), (0, 0), (1, codes.UNKNOWN_LEADER_EPOCH), (99, codes.UNKNOWN_LEADER_EPOCH),
+                                (-2, codes.FENCED_LEADER_EPOCH), (-2**31, codes.FENCED_LEADER_EPOCH)):
                 got = self.client.list_offset(topic, LATEST, version=version, epoch=epoch)
                 self.assertEqual((got.errorCode, got.offset), (code, -1 if code else 0))
 
@@ -174,7 +176,8 @@ class LeaderEpochs(ConformanceTest):
             for epoch, wanted in ((0, (0, 0, 3)), (1, undefined), (9, undefined), (-1, undefined)):
                 self.assertEqual(self.end_of(topic, epoch, version=version), wanted)
             self.assertEqual(self.end_of(empty, 0, version=version), (0, 0, 0))
-            for current, wanted in ((0, (0, 0, 3)), (-1, (0, 0, 3)), (1, (codes.UNKNOWN_LEADER_EPOCH, -1, -1))):
+            for current, wanted in ((0, (0, 0, 3)), (-1, (0, 0, 3)), (1, (codes.UNKNOWN_LEADER_EPOCH, -1, -1)),
+                                    (-2, (codes.FENCED_LEADER_EPOCH, -1, -1))):
                 self.assertEqual(self.end_of(topic, 0, current, version=version), wanted)
             for name, partition in (("unknown", 0), (topic, 7), ("not a name", 0)):
                 self.assertEqual(self.end_of(name, 0, partition=partition, version=version),

@@ -24,7 +24,7 @@ PROPERTIES = {
     "producer.id.expiration.ms": "1000",
     "producer.id.expiration.check.interval.ms": "100",
     "log.retention.hours": "1",
-    "log.roll.hours": "2",
+    "log.roll.ms": "7200000",
 }
 
 
@@ -82,6 +82,20 @@ class Settings(ConformanceTest):
             self.assertEqual([(s.name, s.value, s.source) for s in got[name].synonyms], synonyms)
         self.assertEqual(got["retention.ms"].value, "3600000")  # from hours
         self.assertEqual(got["segment.ms"].value, "7200000")
+        self.assertEqual([(s.name, s.value, s.source) for s in got["segment.ms"].synonyms],
+                         [("log.roll.ms", "7200000", STATIC), ("log.roll.hours", "168", DEFAULT)])
+
+    def test_of_several_units_those_from_the_asked_one_on_are_told(self):
+        answer = self.client.call("DescribeConfigs", 4, includeSynonyms=True, resources=[
+            {"resourceType": 4, "resourceName": "1"}])
+        got = {c.name: (c.value, [(s.name, s.value, s.source) for s in c.synonyms]) for c in answer.results[0].configs}
+        hours = [("log.retention.hours", "1", STATIC), ("log.retention.hours", "168", DEFAULT)]
+        self.assertEqual(got["log.retention.ms"], (None, []))
+        self.assertEqual(got["log.retention.minutes"], (None, []))
+        self.assertEqual(got["log.retention.hours"], ("1", hours))
+        self.assertEqual(got["log.roll.ms"], ("7200000", [("log.roll.ms", "7200000", STATIC),
+                                                         ("log.roll.hours", "168", DEFAULT)]))
+        self.assertEqual(got["log.roll.hours"], ("168", [("log.roll.hours", "168", DEFAULT)]))
 
     def test_the_brokers_fetch_limit_bounds_every_answer(self):
         topic = self.plain_topic(**{"compression.type": "producer"})

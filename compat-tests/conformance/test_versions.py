@@ -72,6 +72,20 @@ class Negotiation(ConformanceTest):
                         self.assertEqual(answer.errorCode, code)
                         self.assertEqual(bool(answer.apiKeys), code == 0)
 
+    def test_from_version_5_a_client_may_say_whom_it_means(self):
+        own = self.client.call("DescribeCluster", 0).clusterId
+        both, neither, rebootstrap = codes.NONE, codes.INVALID_REQUEST, codes.REBOOTSTRAP_REQUIRED
+        for cluster_id, node_id, code in (
+                (None, -1, both), (own, 1, both), (None, 1, neither), (None, 0, neither), (None, -2, neither),
+                (own, -1, neither), ("", -1, neither), ("x", -1, neither), (own, 2, rebootstrap), (own, 0, rebootstrap),
+                ("x", 1, rebootstrap), ("", 1, rebootstrap)):
+            with self.subTest(cluster_id=cluster_id, node_id=node_id):
+                fields = {"clientSoftwareName": "a", "clientSoftwareVersion": "1", "clusterId": cluster_id,
+                          "nodeId": node_id}
+                answer = self.client.call("ApiVersions", 5, **fields)
+                self.assertEqual((answer.errorCode, bool(answer.apiKeys)), (code, code == codes.NONE))
+                self.assertEqual(self.client.call("ApiVersions", 4, **fields).errorCode, codes.NONE)  # not on the wire
+
     def test_features_of_a_new_node(self):
         answer = self.client.call("ApiVersions", 4, clientSoftwareName="a", clientSoftwareVersion="1")
         supported = {f.name: (f.minVersion, f.maxVersion) for f in answer.supportedFeatures}

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Asks Apache Kafka and Barnabas the same random but plausible requests, and prints where the answers differ.
+
+    compare.py [--seed N] [--count N] [--api NAME]…
+
+A tool for those who write handlers; nothing fails by itself. Both brokers start empty and get the same topics, so the
+same requests should leave them in the same state. What must differ (ids, ports, clocks, order without meaning) is
+made equal first; messages are compared only with --messages.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import apis  # noqa: E402
+import wire  # noqa: E402
+from base import SHARED_PROPERTIES, Broker, Client, HOST  # noqa: E402
+from client import Connection, ConnectionClosed  # noqa: E402
+from records import GZIP, Batch, batch  # noqa: E402
+
+TOPICS = {"full": (1, {}), "wide": (3, {}), "compact": (1, {"cleanup.policy": "compact"}),
+          "append-time": (1, {"message.timestamp.type": "LogAppendTime"}), "short": (2, {"max.message.bytes": "500"})}
+STAMP = 1_700_000_000_000
+UNKNOWN_ID = b"\x5a" * 16
+EXACT_ID = "id-of:"
+READ_ONLY = ("Metadata", "ApiVersions", "ListOffsets", "OffsetForLeaderEpoch", "DescribeConfigs", "DescribeLogDirs",
+             "DescribeCluster", "DescribeProducers", "DescribeTopicPartitions", "Fetch")
+
+names = [*TOPICS, "full", "wide", "full", "unknown", "made", "not a name", "", ".", "x" * 250, "__cluster_metadata"]
+VALUES = {  # by field name
+    "name": names, "topic": names, "topicName": names, "topicNames": names,
+    "topicId": [bytes(16), UNKNOWN_ID, *(EXACT_ID + topic for topic in TOPICS), EXACT_ID + "full", EXACT_ID + "wide"],
+    "partition": [0, 0, 0, 1, 2, 5, -1], "partitionIndex": [0, 0, 0, 1, 2, 5, -1], "index": [0, 0, 0, 1, 2, 5, -1],
+    "partitions": [0, 0, 1, 2, 5, -1], "partitionIndexes": [0, 0, 1, 2, 5, -1],
+    "fetchOffset": [0, 0, 3, 10, 11, 99, -1, -2, 2**62], "offset": [0, 2, 5, 10, 11, -1, -2, 2**62],
+    "timestamp": [-1, -2, -3, -4, -5, -6, -7, 0, STAMP, STAMP + 3, STAMP + 9, STAMP + 10, 2**62],
+    "leaderEpoch": [0, 0, 1, -1, -2, 9], "currentLeaderEpoch": [-1, -1, 0, 1, -2], "lastFetchedEpoch": [-1, -1, 0, 1, 7],
+    "replicaId": [-1], "maxWaitMs": [0, 10], "minBytes": [0, 1, 100], "maxBytes": [0, 1, 200, 1 << 20],
+    "partitionMaxBytes": [0, 1, 200, 1 << 20], "isolationLevel": [0, 1], "sessionId": [0], "sessionEpoch": [-1],
+    "forgottenTopicsData": [], "rackId": ["", "r"], "clusterId": [None], "replicaState": None,
+    "acks": [-1, -1, -1, 1, 1, 2, -2], "timeoutMs": [10_000], "transactionalId": [None], "transactionTimeoutMs": [-1, 0, 1000],
+    "producerId": [-1, -1, 5], "producerEpoch": [-1, -1, 5], "numPartitions": [-1, 1, 2, 0, -2], "count": [1, 2, 3, 4, 5, 0, -1],
+    "replicationFactor": [-1, 1, 1, 0, 2, -2], "brokerIds": [1, 1, 7], "resourceType": [2, 2, 2, 4, 3, 99, 0],
+    "resourceName": [*names, "1", "2", "abc", ""], "configurationKeys": ["retention.ms", "cleanup.policy", "nope", "log.dirs"],
+    "value": ["1", "-1", "100", "abc", "compact", "true", "", None], "endpointType": [1, 1, 2, 0, 3],
+    "clientSoftwareName": ["a", "a b", "", "a-1.0"], "clientSoftwareVersion": ["1", "-", "1.0"],
+    "responsePartitionLimit": [0, 1, 2, 100, -1], "validateOnly": [True, True, False], "highWatermark": None,
+    "replicaDirectoryId": None, "validate": [True], "includeSynonyms": [True, False], "cursor": "struct or null",
+}
+CONFIG_NAMES = ["retention.ms", "cleanup.policy", "segment.bytes", "preallocate", "min.cleanable.dirty.ratio",
+                "compression.type", "max.message.bytes", "nope", "retention.bytes", "flush.ms", "min.insync.replicas"]
+
+
+class Generator:
+    """Makes a request's fields from its schema."""
+
+    def __init__(self, chance):
+        self.chance = chance
+
+    def request(self, api, version):
+        codec = wire.codec(f"{api}Request", version)
+        return self.struct(codec, codec.schema["fields"], api)
+
+    def struct(self, codec, fields, where):
+        out = {}
+        for field in fields:
+            if wire.in_range(field["versions"], codec.version) and VALUES.get(field["name"], 0) is not None:
+                out[field["name"]] = self.field(codec, field, where)
+        return out
+
+    def field(self, codec, field, where):
+        kind, array, fields, _, nullable = codec._shape(field)
+        name, chance = field["name"], self.chance
+        if nullable and chance.random() < 0.15 and name != "records":
+            return None
+        if array:
+            count = chance.choice((0, 1, 1, 1, 2, 3)) if name != "configs" else chance.choice((0, 0, 1, 2))
+            if name in ("assignments", "forgottenTopicsData") and chance.random() < 0.7:
+                return None if nullable else []
+            return [self.struct(codec, fields, name) if fields else self.scalar(name, kind, where) for _ in range(count)]
+        if fields:
+            return self.struct(codec, fields, name)
+        return self.scalar(name, kind, where)
+
+    def scalar(self, name, kind, where):
+        if name == "records":
+            return self.records()
+        if name == "name" and where == "configs":
+            return self.chance.choice(CONFIG_NAMES)
+        if isinstance(VALUES.get(name), list) and VALUES[name]:
+            return self.chance.choice(VALUES[name])
+        return {"bool": self.chance.random() < 0.5, "string": "x", "uuid": bytes(16), "bytes": b""}.get(kind, 0)
+
+    def records(self):
+        chance = self.chance
+        count = chance.choice((1, 1, 2, 3))
+        fields = {"timestamps": tuple(STAMP + chance.choice((0, 3, 5, 9)) for _ in range(count))}
+        if chance.random() < 0.3:
+            fields |= {"producer_id": chance.choice((7, 8)), "producer_epoch": chance.choice((0, 0, 1, -1)),
+                       "sequence": chance.choice((0, 1, 2, 3, 2**31 - 1, -1))}
+        for name, values in (("codec", (GZIP,)), ("attributes", (8, 16, 32, 64)), ("base_offset", (1, -1)),
+                             ("last_offset_delta", (0, 5)), ("count", (0, 1, 9)), ("crc", (0,)), ("max_timestamp", (5,))):
+            if chance.random() < 0.08:
+                fields[name] = chance.choice(values)
+        if chance.random() < 0.5:
+            fields["keys"] = tuple(chance.choice((b"k", None, b"")) for _ in range(count))
+        content = bytearray(Batch(values=tuple(bytes([97 + i]) * chance.choice((0, 1, 200)) for i in range(count)),
+                                  **fields).encode())
+        if chance.random() < 0.06:
+            content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        if chance.random() < 0.04:
+            content = content[:chance.randrange(len(content))]
+        return bytes(content)
+
+
+class Side:
+    """One of the two brokers."""
+
+    def __init__(self, target):
+        self.broker = Broker(target, properties=SHARED_PROPERTIES).start()
+        self.address = (HOST, self.broker.port)
+        client = Client(self.address)
+        self.ids = {}
+        for name, (partitions, configs) in TOPICS.items():
+            self.ids[name] = client.create_usable(name, partitions, {"retention.ms": "-1"} | configs)
+        for number in range(5):
+            client.append("full", b"a", b"b", timestamps=(STAMP + number, STAMP + 2 * number))
+        client.new_producer_id()
+        client.close()
+
+    def ask(self, api, version, fields):
+        connection = Connection(self.address, timeout=5)
+        try:
+            return self.neutral(connection.call(api, version, **self.concrete(fields)), "")
+        except ConnectionClosed:
+            return "closed"
+        except TimeoutError:
+            return "silent"
+        finally:
+            connection.close()
+
+    def concrete(self, value):
+        if isinstance(value, dict):
+            return {key: self.concrete(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.concrete(inner) for inner in value]
+        return self.ids[value.removeprefix(EXACT_ID)] if isinstance(value, str) and value.startswith(EXACT_ID) else value
+
+    def neutral(self, value, name):
+        """The answer without what may differ between two brokers."""
+        if isinstance(value, dict):
+            return {key: self.neutral(inner, key) for key, inner in value.items()}
+        if isinstance(value, list):
+            return merged([self.neutral(inner, name) for inner in value], name)
+        if name == "topicId":
+            known = {identity: topic for topic, identity in self.ids.items()}
+            return known.get(value, value.hex() if value in (bytes(16), UNKNOWN_ID) else "new")
+        if isinstance(value, bytes):
+            return value.hex()
+        if name in ("port", "clusterId", "logDir", "totalBytes", "usableBytes", "finalizedFeaturesEpoch", "throttleTimeMs"):
+            return name
+        if name in ("logAppendTimeMs", "lastTimestamp", "timestamp") and value > STAMP + 10**9:
+            return "now"
+        if name == "producerId" and value > 8:
+            return "fresh"
+        return value
+
+
+def merged(answers, name):
+    """A list without order: repeats once, topics named twice as one, topics without partitions not at all."""
+    if name == "apiKeys":
+        return [one for one in answers if one["apiKey"] in [key for key, _, _ in apis.ANNOUNCED.values()]]
+    inner = {"responses": ("partitionResponses", "partitions"), "topics": ("partitions",)}.get(name, ())
+    topics = {}
+    for one in answers:
+        parts = next((key for key in inner if isinstance(one, dict) and key in one), None)
+        if parts is None or "isInternal" in one:
+            topics[repr(one)] = one
+        elif one[parts]:
+            topic = topics.setdefault(repr({key: value for key, value in one.items() if key != parts}),
+                                      {**one, parts: []})
+            topic[parts] = merged(topic[parts] + one[parts], parts)
+    return sorted(topics.values(), key=repr)
+
+
+def by_identity(elements):
+    """The elements of a list by what names them, and by a number among namesakes."""
+    out = {}
+    for one in elements:
+        names = [one.get(key) for key in ("name", "topic", "topicId", "resourceType", "resourceName", "partitionIndex",
+                                          "partition", "index", "apiKey")] if isinstance(one, dict) else [one]
+        number = 0
+        while (*names, number) in out:
+            number += 1
+        out[(*names, number)] = one
+    return out
+
+
+def differing(kafka, barnabas, path=""):
+    """The paths at which two neutral answers differ."""
+    if isinstance(kafka, dict) and isinstance(barnabas, dict):
+        return [p for key in {*kafka, *barnabas} for p in differing(kafka.get(key), barnabas.get(key), f"{path}.{key}")]
+    if isinstance(kafka, list) and isinstance(barnabas, list):
+        ours, theirs = by_identity(barnabas), by_identity(kafka)
+        return [p for key in sorted({*ours, *theirs}, key=repr)
+                for p in differing(theirs.get(key, "absent"), ours.get(key, "absent"), path + "[]")]
+    return [] if kafka == barnabas else [(path, kafka, barnabas)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--api", action="append", choices=sorted(apis.ANNOUNCED))
+    parser.add_argument("--messages", action="store_true", help="compare the words of errors, too")
+    options = parser.parse_args()
+    print(f"seed {options.seed}")
+    generator, chance = Generator(random.Random(options.seed)), random.Random(options.seed + 1)
+    sides = {target: Side(target) for target in ("kafka", "barnabas")}
+    seen, ignored = {}, () if options.messages else ("errorMessage", "batchIndexErrorMessage", "documentation")
+    try:
+        for number in range(options.count):
+            api = chance.choice(options.api or [*READ_ONLY, *apis.ANNOUNCED])
+            version = chance.choice(apis.versions(api))
+            fields = generator.request(api, version)
+            answers = {target: side.ask(api, version, fields) for target, side in sides.items()}
+            if api in ("CreateTopics", "DeleteTopics", "CreatePartitions"):
+                time.sleep(0.1)  # Kafka's broker learns of it a moment later
+            for path, kafka, barnabas in differing(answers["kafka"], answers["barnabas"]):
+                if path.rpartition(".")[2] in ignored:
+                    continue
+                key = (api, path, str(kafka)[:40], str(barnabas)[:40])
+                seen[key] = seen.get(key, 0) + 1
+                if seen[key] == 1:
+                    print(f"\n#{number} {api} v{version} {path}\n  kafka    {str(kafka)[:400]}\n"
+                          f"  barnabas {str(barnabas)[:400]}\n  asked    {shown(fields)}", flush=True)
+    finally:
+        for side in sides.values():
+            side.broker.clean()
+    print(f"\n{len(seen)} kinds of difference in {options.count} requests")
+
+
+def shown(fields):
+    return json.dumps(fields, default=lambda value: value.hex())[:700]
+
+
+if __name__ == "__main__":
+    main()
