@@ -288,9 +288,9 @@ TEST(LocalGateway, snapshots_take_the_place_of_old_segments) {
 
 /// Whatever call the power goes at, the node comes up again, with the state before or after the change that was under way, and
 /// never without one that was answered.
-TEST(LocalGateway, a_power_cut_at_any_disk_call_leaves_the_old_state_or_the_new) {
+void cut_the_power_at_every_call(uint64_t seed) {
   for (uint64_t cut = 1;; ++cut) {
-    SCOPED_TRACE("power off at call " + std::to_string(cut));
+    SCOPED_TRACE("power off at call " + std::to_string(cut) + ", seed " + std::to_string(seed));
     io::FakeDisk disk;
     Node node_1(disk);
     node_1.snapshot_bytes = 3000;
@@ -313,7 +313,7 @@ TEST(LocalGateway, a_power_cut_at_any_disk_call_leaves_the_old_state_or_the_new)
     }
     finished = finished && !disk.is_off();
     node_1.crash();
-    disk.power_cut(io::Unsynced::partly_kept, cut);
+    disk.power_cut(seed == 0 ? io::Unsynced::lost : io::Unsynced::partly_kept, seed * 1000 + cut);
     node_1.failed = false;
     const auto restarted = node_1.start();
     ASSERT_TRUE(restarted) << restarted.error().message;
@@ -329,6 +329,10 @@ TEST(LocalGateway, a_power_cut_at_any_disk_call_leaves_the_old_state_or_the_new)
       break;
     }
   }
+}
+
+TEST(LocalGateway, a_power_cut_at_any_disk_call_leaves_the_old_state_or_the_new) {
+  for (uint64_t seed = 0; seed < 3; ++seed) cut_the_power_at_every_call(seed);
 }
 
 class Directory {
