@@ -129,12 +129,12 @@ void update_producers(LogState& log, const Appending& appending) {
     if (!marker) continue;
     const auto completed = log.producers->append_marker(header, *marker);
     // An entry that cannot be written now comes back with the next recovery; the marker itself is in the log.
-    if (completed && completed->aborted && !appending.aborted)
-      static_cast<void>(transaction_index::append(log.disk(), log.active().path(transaction_index_suffix),
-                                                  {completed->producer_id, completed->first_offset,
-                                                   completed->last_offset,
-                                                   log.producers->stable_offset_after(*completed)})
-                            .has_value());
+    if (!completed || !completed->aborted || appending.aborted) continue;
+    log.active().set_may_have_aborted(true);
+    const AbortedTransaction aborted{completed->producer_id, completed->first_offset, completed->last_offset,
+                                     log.producers->stable_offset_after(*completed)};
+    static_cast<void>(
+        transaction_index::append(log.disk(), log.active().path(transaction_index_suffix), aborted).has_value());
   }
   if (log.producers->has_unstable()) log.maybe_unstable.store(true, std::memory_order_release);
 }
@@ -145,8 +145,10 @@ Result<void> write(LogState& log, const Appending& appending) {
   const uint64_t position = segment.size();
   BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, segment.file());
   Result<void> written = file->write_at(appending.bytes, position);
-  if (written && appending.aborted)
+  if (written && appending.aborted) {
+    segment.set_may_have_aborted(true);
     written = transaction_index::append(log.disk(), segment.path(transaction_index_suffix), *appending.aborted);
+  }
   if (written) return {};
   if (auto undone = file->truncate(position); !undone) return log.broken_by(std::move(undone).error());
   return written;

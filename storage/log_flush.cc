@@ -48,6 +48,7 @@ Result<void> sync(LogState& log, const Unsynced& unsynced) {
     if (!file) return std::unexpected(std::move(file).error());
     BARNABAS_TRY((*file)->sync_data());
   }
+  if (!unsynced.directory && !unsynced.parent) return {};
   const std::string directory = log.files->directory();
   // The names of new files come before anything in them counts as durable.
   if (unsynced.directory) BARNABAS_TRY(log.disk().sync_directory(directory));

@@ -54,9 +54,10 @@ Result<std::vector<io::DirectoryEntry>> list_or_make(LogState& log) {
 }
 
 Result<void> load_segments(LogState& log, const std::vector<std::string>& names, const Log::OpenOptions& options) {
-  std::vector<Offset> bases;
+  std::vector<Offset> bases, with_aborted;
   for (const std::string& name : names) {
     if (auto base = offset_of_file_name(name, log_suffix)) bases.push_back(*base);
+    if (auto base = offset_of_file_name(name, transaction_index_suffix)) with_aborted.push_back(*base);
     if (auto snapshot = offset_of_file_name(name, producer_snapshot_suffix)) log.snapshots.push_back(*snapshot);
   }
   std::ranges::sort(bases);
@@ -65,6 +66,7 @@ Result<void> load_segments(LogState& log, const std::vector<std::string>& names,
   for (const Offset base : bases) {
     BARNABAS_ASSIGN(const uint64_t size, log.disk().file_size(log.files->path(base, log_suffix)));
     log.segments.push_back(std::make_shared<LogSegment>(log.files, base, size, options.now));
+    log.segments.back()->set_may_have_aborted(std::ranges::find(with_aborted, base) != with_aborted.end());
   }
   if (!bases.empty()) return {};
   BARNABAS_ASSIGN(auto segment, LogSegment::create(log.files, options.log_start_offset, options.now));

@@ -110,7 +110,8 @@ Result<std::vector<AbortedTransaction>> Log::aborted_transactions(Offset from, O
   std::vector<std::shared_ptr<LogSegment>> segments;
   {
     std::lock_guard lock(log.mutex);
-    segments.assign(log.segments.begin() + static_cast<std::ptrdiff_t>(log.segment_index(from)), log.segments.end());
+    for (std::size_t i = log.segment_index(from); i < log.segments.size(); ++i)
+      if (log.segments[i]->may_have_aborted()) segments.push_back(log.segments[i]);
   }
   std::vector<AbortedTransaction> found;
   for (const auto& segment : segments) {

@@ -40,6 +40,7 @@ class SegmentRecovery {
     }
     segment_.set_size(good);
     BARNABAS_TRY(segment_.finish_indexes());
+    segment_.set_may_have_aborted(!aborted_.empty());
     BARNABAS_TRY(
         transaction_index::write(log_.disk(), segment_.path(transaction_index_suffix), aborted_));
     return verifier.next_offset();

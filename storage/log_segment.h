@@ -92,6 +92,10 @@ class LogSegment {
 
   /// Renames all files to "….deleted"; their new names. Look-ups that run go on.
   Result<std::vector<std::string>> mark_deleted();
+  /// There may be a transaction index; without it, no reader need ask the disk.
+  bool may_have_aborted() const { return may_have_aborted_.load(std::memory_order_acquire); }
+  void set_may_have_aborted(bool may) { may_have_aborted_.store(may, std::memory_order_release); }
+
   /// Gives descriptors back.
   void release_files();
 
@@ -112,6 +116,7 @@ class LogSegment {
   std::atomic<uint64_t> size_;
   std::atomic<uint64_t> synced_size_ = 0;
   std::atomic<bool> deleted_ = false;
+  std::atomic<bool> may_have_aborted_ = false;
   FilePool::Slot log_slot_;
   FilePool::Slot index_slot_;
 
