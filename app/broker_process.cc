@@ -4,7 +4,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -26,10 +28,11 @@ namespace {
 
 constinit Logger log_{"barnabas"};
 
-/// Calls a log manager's tick when it is due, on a thread of its own.
+/// Calls something on a thread of its own, each time at the moment that the call before returned.
 class Ticker {
  public:
-  explicit Ticker(storage::LogManager& logs) : logs_(logs), thread_([this] { run(); }) {}
+  using Tick = std::function<Instant()>;
+  explicit Ticker(Tick tick) : tick_(std::move(tick)), thread_([this] { run(); }) {}
   ~Ticker() {
     {
       const std::scoped_lock lock(mutex_);
@@ -44,13 +47,13 @@ class Ticker {
     std::unique_lock lock(mutex_);
     while (!stopping_) {
       lock.unlock();
-      const Instant next = logs_.tick(std::chrono::steady_clock::now(), wall_clock_now());
+      const Instant next = tick_();
       lock.lock();
       wake_.wait_until(lock, next, [this] { return stopping_; });
     }
   }
 
-  storage::LogManager& logs_;
+  const Tick tick_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
@@ -112,7 +115,11 @@ network::ServerLimits server_limits(const metadata::StaticConfig& config) {
   }
   limits.idle_max = interval(config, "connections.max.idle.ms");
   limits.send_buffer_bytes = static_cast<int>(config.integer("socket.send.buffer.bytes"));
-  limits.receive_buffer_bytes = static_cast<int>(config.integer("socket.receive.buffer.bytes"));
+  // Kafka's default of 100 KiB costs a wake-up for every 100 KiB; the system grows the buffer as it is
+  // needed.
+  limits.receive_buffer_bytes = config.given("socket.receive.buffer.bytes") == nullptr
+                                    ? -1
+                                    : static_cast<int>(config.integer("socket.receive.buffer.bytes"));
   limits.backlog = static_cast<int>(config.integer("socket.listen.backlog.size"));
   if (const int64_t bytes = config.integer("queued.max.request.bytes"); bytes > 0)
     limits.total_bytes_in_flight_max = static_cast<uint64_t>(bytes);
@@ -132,10 +139,15 @@ std::vector<metadata::BrokerEndpoint> endpoints_of(const std::vector<broker::Adv
 struct BrokerProcess::Parts {
   explicit Parts(metadata::StaticConfig settings) : config(std::move(settings)), node(node_of(config)) {}
 
+  Result<void> open_all();
+  Result<void> find_metadata();
   Result<void> open_storage();
   Result<void> open_metadata();
   Result<void> open_server();
   Result<void> join_cluster();
+  void start_tickers();
+  /// After a start that failed: leaves the directories as clean as they were found.
+  void abandon();
   storage::LogManagerOptions log_manager_options();
   void directory_failed(const storage::LogDirectory& directory,
                         const std::vector<storage::TopicPartition>& lost);
@@ -147,6 +159,8 @@ struct BrokerProcess::Parts {
   std::string metadata_directory;
   Uuid metadata_directory_id;
   bool metadata_clean = false;
+  bool loaded = false;                    ///< all logs are open
+  std::atomic<bool> out_of_disks{false};  ///< no log directory is left
   std::optional<storage::FilePool> files;
   std::optional<io::DiskPool> disk_pool;
   std::optional<storage::LogManager> logs;
@@ -161,7 +175,8 @@ struct BrokerProcess::Parts {
   std::optional<network::EventLoops> loops;
   std::optional<network::Server> server;
   std::optional<cluster::BrokerLifecycle> lifecycle;
-  std::optional<Ticker> ticker;
+  std::optional<Ticker> storage_ticker;
+  std::optional<Ticker> deadline_ticker;
 };
 
 storage::LogManagerOptions BrokerProcess::Parts::log_manager_options() {
@@ -188,27 +203,56 @@ void BrokerProcess::Parts::directory_failed(const storage::LogDirectory& directo
   log_.error("log directory offline path={} partitions={} reason={}", directory.path, lost.size(),
              directory.failure ? directory.failure->message : "");
   if (replicas) replicas->lose(lost);
+  if (loaded && logs->usable_directories().empty() && !out_of_disks.exchange(true)) {
+    log_.error("stopping: every log directory is offline");
+    (void)kill(getpid(), SIGTERM);
+  }
+}
+
+Result<void> BrokerProcess::Parts::open_all() {
+  BARNABAS_TRY(open_storage());
+  BARNABAS_TRY(open_metadata());
+  BARNABAS_TRY(open_server());
+  return join_cluster();
+}
+
+/// Changing log.dirs must not make the broker forget its topics: metadata lie in the first one unless told.
+Result<void> BrokerProcess::Parts::find_metadata() {
+  constexpr std::string_view name = "/__cluster_metadata-0";
+  const auto has_metadata = [&](const std::string& path) {
+    return disk.exists(path + std::string(name)).value_or(false);
+  };
+  if (has_metadata(metadata_directory)) return {};
+  for (const std::string& path : paths)
+    if (has_metadata(path))
+      return fail(ErrorKind::invalid, metadata_directory + " holds no metadata log, but " + path +
+                                          " does; set metadata.log.dir=" + path + ", or move " + path +
+                                          std::string(name) + " there");
+  return {};
 }
 
 Result<void> BrokerProcess::Parts::open_storage() {
   paths = log_paths(config);
   metadata_directory = metadata_path(config, paths);
+  BARNABAS_TRY(find_metadata());
   storage::LogDirectoriesOptions options;
   options.paths = paths;
   options.paths.push_back(metadata_directory);
   options.node_id = node;
   options.format = true;
   BARNABAS_ASSIGN(auto directories, storage::open_log_directories(disk, options));
-  for (const storage::LogDirectory& directory : directories.directories)
+  for (storage::LogDirectory& directory : directories.directories)
     if (directory.path == metadata_directory) {
       metadata_directory_id = directory.directory_id;
       metadata_clean = directory.clean;
+      directory.metadata_only = std::ranges::find(paths, metadata_directory) == paths.end();
     }
   files.emplace(disk, open_files_budget(config));
   disk_pool.emplace(io::DiskPool::Options{
       .name = "disk", .threads = static_cast<std::size_t>(config.integer("disk.threads"))});
   logs.emplace(disk, *files, std::move(directories), log_manager_options());
   BARNABAS_ASSIGN(const storage::LoadSummary summary, logs->load(wall_clock_now()));
+  loaded = true;
   if (summary.recovered > 0)
     log_.info("recovered after an unclean stop logs={} of={}", summary.recovered, summary.logs);
   return {};
@@ -232,10 +276,10 @@ Result<void> BrokerProcess::Parts::open_metadata() {
   options.on_notice = [](const std::string& line) { log_.info("{}", line); };
   BARNABAS_ASSIGN(gateway, cluster::LocalGateway::start(disk, *files, publisher, std::move(options)));
 
-  partition_services.emplace(broker::PartitionServices{
+  partition_services.emplace(
       *disk_pool,
       [this](const storage::TopicPartition& name, const Error& error) { logs->report(name, error); },
-      config.boolean("log.flush.before.ack")});
+      config.boolean("log.flush.before.ack"));
   replicas.emplace(node, *logs, config, *partition_services);
   publisher.subscribe([this](const metadata::MetadataChanges& changes,
                              const metadata::MetadataImagePtr& image) { replicas->apply(changes, image); });
@@ -292,6 +336,22 @@ Result<void> BrokerProcess::Parts::join_cluster() {
   return {};
 }
 
+void BrokerProcess::Parts::start_tickers() {
+  storage_ticker.emplace([this] { return logs->tick(std::chrono::steady_clock::now(), wall_clock_now()); });
+  // Apart from the other, which waits with everybody when a device hangs.
+  deadline_ticker.emplace([this] {
+    constexpr std::chrono::milliseconds period{250};
+    const Instant now = std::chrono::steady_clock::now();
+    if (partition_services->syncs_running.load(std::memory_order_relaxed) > 0) replicas->expire_waits(now);
+    return now + period;
+  });
+}
+
+void BrokerProcess::Parts::abandon() {
+  if (gateway) (void)gateway->close();
+  if (loaded) (void)logs->shut_down(logs->previous_broker_epoch());
+}
+
 BrokerProcess::BrokerProcess() = default;
 BrokerProcess::~BrokerProcess() = default;
 
@@ -299,13 +359,14 @@ Result<std::unique_ptr<BrokerProcess>> BrokerProcess::start(metadata::StaticConf
   std::unique_ptr<BrokerProcess> process(new BrokerProcess);
   process->parts_ = std::make_unique<Parts>(std::move(config));
   Parts& parts = *process->parts_;
-  BARNABAS_TRY(parts.open_storage());
-  BARNABAS_TRY(parts.open_metadata());
-  BARNABAS_TRY(parts.open_server());
-  BARNABAS_TRY(parts.join_cluster());
+  const auto opened = parts.open_all();
+  if (!opened) {
+    parts.abandon();
+    return std::unexpected(opened.error());
+  }
   parts.loops->start();
   parts.server->start_accepting();
-  parts.ticker.emplace(*parts.logs);
+  parts.start_tickers();
   return process;
 }
 
@@ -326,7 +387,7 @@ std::string BrokerProcess::cluster_id() const {
 
 bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
   Parts& parts = *parts_;
-  bool clean = true;
+  bool clean = !parts.out_of_disks;
   const auto check = [&](std::string_view step, const Result<void>& result) {
     if (result) return;
     log_.error("stopping: {}: {}", step, result.error().message);
@@ -335,13 +396,14 @@ bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
   parts.server->begin_stop();
   if (!parts.server->wait_stopped(deadline))
     log_.warn("stopping: connections were closed with answers outstanding");
-  parts.ticker.reset();
+  parts.storage_ticker.reset();
+  parts.deadline_ticker.reset();
   check("fencing", parts.lifecycle->shut_down());
   const BrokerEpoch epoch = parts.lifecycle->epoch();
   check("metadata log", parts.gateway->close());
   check("logs", parts.logs->shut_down(epoch));
-  parts.loops->stop();
   parts.disk_pool->shut_down();
+  parts.loops->stop();
   return clean;
 }
 

@@ -1,17 +1,15 @@
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "app/broker_process.h"
 #include "app/command_line.h"
 #include "app/configuration.h"
+#include "app/signals.h"
 #include "app/version.h"
 #include "base/log.h"
 #include "tools/dump/dump.h"
@@ -29,9 +27,12 @@ int complain(const std::string& message) {
 
 Result<std::string> read_settings(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(ErrorKind::not_found, path + ": cannot be read; expected a server.properties file");
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) return fail(ErrorKind::io, path + ": cannot be read");
+  std::string text;
+  // Not by iterators: those throw what a directory makes of being read.
+  for (char part[4096]; file && (file.read(part, sizeof part), file.gcount() > 0);)
+    text.append(part, static_cast<std::size_t>(file.gcount()));
+  if (!file.eof())
+    return fail(ErrorKind::not_found, path + ": cannot be read; expected a server.properties file");
   return text;
 }
 
@@ -44,17 +45,6 @@ Result<metadata::StaticConfig> configure(const app::CommandLine& command) {
   sources.environment = app::settings_of_environment(environ);
   sources.overrides = command.overrides;
   return app::load_configuration(sources);
-}
-
-/// All threads inherit the mask, so that only wait_for_end() sees these signals.
-sigset_t block_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  return signals;
 }
 
 void say_hello(const app::BrokerProcess& broker, const std::string& settings_file) {
@@ -74,29 +64,19 @@ void say_hello(const app::BrokerProcess& broker, const std::string& settings_fil
   }
 }
 
-/// Serves until the first signal; a second one forces the end.
 int serve(const app::CommandLine& command) {
   auto config = configure(command);
   if (!config) return complain(config.error().message);
   for (const std::string& line : config->without_effect()) log_.warn("{}", line);
-  const sigset_t signals = block_signals();
+  app::Signals signals;
   auto broker = app::BrokerProcess::start(std::move(*config));
   if (!broker) return complain(broker.error().message);
+  signals.serving([&] { (*broker)->hurry(); });
   say_hello(**broker, command.settings_file);
 
-  int received = 0;
-  sigwait(&signals, &received);
-  log_.info("stopping signal={}", received);
-  std::jthread second([&](const std::stop_token& stopped) {
-    const timespec pause{0, 100'000'000};
-    while (!stopped.stop_requested()) {
-      if (sigtimedwait(&signals, nullptr, &pause) < 0) continue;
-      log_.warn("second signal: connections are closed at once");
-      (*broker)->hurry();
-      return;
-    }
-  });
+  log_.info("stopping signal={}", signals.wait());
   const bool clean = (*broker)->stop(std::chrono::seconds(30));
+  signals.stopped();
   log_.info("stopped clean={}", clean);
   return clean ? 0 : 1;
 }

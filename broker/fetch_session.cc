@@ -12,11 +12,17 @@ std::size_t FetchSession::KeyHash::operator()(const Key& key) const noexcept {
   return topic * 31 + std::hash<PartitionIndex>{}(key.index);
 }
 
+std::size_t FetchSession::entry_bytes(const Key& key) {
+  // The name stands in the entry and in the key; two allocations with their links.
+  return sizeof(FetchPartition) + sizeof(Key) + 8 * sizeof(void*) + 2 * key.topic.size();
+}
+
 void FetchSession::add(const FetchPartition& wanted) {
   Key key{wanted.topic, wanted.topic_id, wanted.index};
   const auto at = index_.find(key);
   if (at == index_.end()) {
     partitions_.push_back(wanted);
+    bytes_ += entry_bytes(key);
     index_.emplace(std::move(key), std::prev(partitions_.end()));
     return;
   }
@@ -30,6 +36,7 @@ void FetchSession::add(const FetchPartition& wanted) {
 void FetchSession::forget(std::string_view topic, const Uuid& topic_id, PartitionIndex index) {
   const auto at = index_.find(Key{std::string(topic), topic_id, index});
   if (at == index_.end()) return;
+  bytes_ -= entry_bytes(at->first);
   partitions_.erase(at->second);
   index_.erase(at);
 }
@@ -83,6 +90,7 @@ bool FetchSessionCache::make_room(std::size_t size, Instant now) {
 void FetchSessionCache::erase(const std::shared_ptr<FetchSession>& session) {
   by_use_.erase(session);
   by_size_.erase(session);
+  bytes_ -= session->cached_bytes_;
   sessions_.erase(session->id());
 }
 
@@ -97,13 +105,27 @@ void FetchSessionCache::remove(int32_t id) {
   if (const auto at = sessions_.find(id); at != sessions_.end()) erase(std::shared_ptr(at->second));
 }
 
-void FetchSessionCache::resized(FetchSession& session, std::size_t size) {
+bool FetchSessionCache::resized(FetchSession& session, std::size_t size, std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
   const auto at = sessions_.find(session.id());
-  if (at == sessions_.end() || at->second.get() != &session || session.cached_size_ == size) return;
-  auto node = by_size_.extract(at->second);
-  session.cached_size_ = size;
-  by_size_.insert(std::move(node));
+  if (at == sessions_.end() || at->second.get() != &session) return true;
+  bytes_ = bytes_ - session.cached_bytes_ + bytes;
+  session.cached_bytes_ = bytes;
+  if (bytes_ > bytes_max) {
+    erase(std::shared_ptr(at->second));
+    return false;
+  }
+  if (session.cached_size_ != size) {
+    auto node = by_size_.extract(at->second);
+    session.cached_size_ = size;
+    by_size_.insert(std::move(node));
+  }
+  return true;
+}
+
+std::size_t FetchSessionCache::bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return bytes_;
 }
 
 std::size_t FetchSessionCache::size() const {

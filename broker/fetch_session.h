@@ -45,6 +45,8 @@ class FetchSession {
   int32_t id() const { return id_; }
   bool by_topic_id() const { return by_topic_id_; }
   std::size_t size() const { return partitions_.size(); }
+  /// About the memory that it takes.
+  std::size_t bytes() const { return bytes_; }
 
   /// Adds a partition or replaces what is asked of it; what was sent before is kept.
   void add(const FetchPartition& wanted);
@@ -71,25 +73,31 @@ class FetchSession {
     std::size_t operator()(const Key& key) const noexcept;
   };
 
+  static std::size_t entry_bytes(const Key& key);
+
   const int32_t id_;
   const bool by_topic_id_;
   const Instant created_;
   std::mutex mutex_;
+  std::size_t bytes_ = 0;
   List partitions_;
   std::unordered_map<Key, List::iterator, KeyHash> index_;
 
   // Owned by the cache and guarded by its mutex.
   int32_t epoch_ = 1;
   std::size_t cached_size_ = 0;
+  std::size_t cached_bytes_ = 0;
   Instant last_used_;
 };
 
-/// The sessions of all clients; at most `slots` of them. Thread-safe. A new session takes a place that has
-/// not been used for two minutes or that is smaller and older than two minutes; without one the client simply
-/// gets no session.
+/// The sessions of all clients; at most `slots` of them, and at most bytes_max of memory. Thread-safe. A new
+/// session takes a place that has not been used for two minutes or that is smaller and older than two
+/// minutes; without one the client simply gets no session.
 class FetchSessionCache {
  public:
   static constexpr std::chrono::milliseconds eviction_age{120'000};
+  /// Kafka bounds sessions, not what is in them; a client may name as many partitions as it likes.
+  static constexpr std::size_t bytes_max = 256 << 20;
   static constexpr int32_t initial_epoch = 0;
   static constexpr int32_t final_epoch = -1;
 
@@ -106,10 +114,12 @@ class FetchSessionCache {
   /// A new session for `size` partitions; null when the cache is full of better ones.
   std::shared_ptr<FetchSession> create(bool by_topic_id, std::size_t size, Instant now);
   void remove(int32_t id);
-  /// To be called when a session's size has changed.
-  void resized(FetchSession& session, std::size_t size);
+  /// To be called when a session's size has changed. False when all sessions together have become too large:
+  /// then this one is removed, and its client goes on without.
+  [[nodiscard]] bool resized(FetchSession& session, std::size_t size, std::size_t bytes);
 
   std::size_t size() const;
+  std::size_t bytes() const;
 
  private:
   bool make_room(std::size_t size, Instant now);
@@ -130,6 +140,7 @@ class FetchSessionCache {
   const std::size_t slots_;
   mutable std::mutex mutex_;
   uint64_t state_;
+  std::size_t bytes_ = 0;
   std::unordered_map<int32_t, std::shared_ptr<FetchSession>> sessions_;
   std::set<std::shared_ptr<FetchSession>, ByUse> by_use_;
   std::set<std::shared_ptr<FetchSession>, BySize> by_size_;

@@ -82,5 +82,30 @@ TEST(FetchSessionCache, a_larger_session_displaces_a_small_old_one) {
   EXPECT_TRUE(cache.create(false, 2, Instant{} + seconds(121)));
 }
 
+TEST(FetchSessionCache, sessions_that_take_too_much_memory_are_not_kept) {
+  FetchSessionCache cache(10, 1);
+  const auto small = cache.create(false, 1, Instant{});
+  const auto large = cache.create(false, 1, Instant{});
+  ASSERT_TRUE(small && large);
+  small->add(wanted("a", 0));
+  EXPECT_GT(small->bytes(), 100U);
+  EXPECT_TRUE(cache.resized(*small, 1, small->bytes()));
+  EXPECT_FALSE(cache.resized(*large, 1'000'000, FetchSessionCache::bytes_max));
+  EXPECT_EQ(cache.size(), 1U);
+  EXPECT_EQ(cache.bytes(), small->bytes());
+  EXPECT_EQ(cache.continue_session(large->id(), 1, false, Instant{}).error,
+            ErrorCode::fetch_session_id_not_found);
+  cache.remove(small->id());
+  EXPECT_EQ(cache.bytes(), 0U);
+}
+
+TEST(FetchSession, counts_the_memory_of_its_names) {
+  FetchSession session(1, false, Instant{});
+  session.add(wanted(std::string(10'000, 'x'), 0));
+  EXPECT_GT(session.bytes(), 20'000U);
+  session.forget(std::string(10'000, 'x'), Uuid{}, PartitionIndex{0});
+  EXPECT_EQ(session.bytes(), 0U);
+}
+
 }  // namespace
 }  // namespace barnabas::broker

@@ -28,7 +28,8 @@ void Partition::set_leader_epoch(LeaderEpoch epoch) {
 
 void Partition::set_settings(std::shared_ptr<const TopicSettings> settings) {
   log_->set_config(std::shared_ptr<const storage::LogConfig>(settings, &settings->log));
-  settings_.store(std::move(settings), std::memory_order_release);
+  const std::scoped_lock lock(settings_mutex_);
+  settings_ = std::move(settings);
 }
 
 void Partition::deactivate(const Error& error) {
@@ -101,7 +102,7 @@ void Partition::wake_waiters(uint64_t bytes) {
   for (const auto& waiter : awake) waiter->on_progress(bytes);
 }
 
-void Partition::when_durable(Offset end, DurableDone done) {
+void Partition::when_durable(Offset end, Instant deadline, DurableDone done) {
   if (log_->recovery_point() >= end) {
     raise_high_watermark(end);
     return done({});
@@ -111,7 +112,7 @@ void Partition::when_durable(Offset end, DurableDone done) {
   {
     const std::scoped_lock lock(sync_mutex_);
     here = active();
-    if (here) durable_waits_.push_back({end, std::move(done)});
+    if (here) durable_waits_.push_back({end, deadline, std::move(done)});
     start = here && !sync_running_;
     sync_running_ |= here;
   }
@@ -120,7 +121,9 @@ void Partition::when_durable(Offset end, DurableDone done) {
 }
 
 void Partition::start_sync() {
+  services_.syncs_running.fetch_add(1, std::memory_order_relaxed);
   if (services_.disk_pool.submit([self = shared_from_this()] { self->run_sync(); })) return;
+  services_.syncs_running.fetch_sub(1, std::memory_order_relaxed);
   std::vector<DurableWait> waits;
   {
     const std::scoped_lock lock(sync_mutex_);
@@ -140,11 +143,35 @@ void Partition::run_sync() {
   }
   bool more = false;
   std::vector<DurableWait> finished = take_finished(durable, more);
+  services_.syncs_running.fetch_sub(1, std::memory_order_relaxed);
   // Those who came during this sync need another one; it starts before the finished ones are told, so that
   // the device has no pause.
   if (more) start_sync();
   const Result<void> outcome = durable ? Result<void>{} : Result<void>(std::unexpected(durable.error()));
   for (DurableWait& wait : finished) wait.done(outcome);
+}
+
+// With sync_mutex_ held.
+template <class Predicate>
+std::vector<Partition::DurableWait> Partition::take_waits(Predicate is_finished) {
+  std::vector<DurableWait> finished;
+  const auto waiting = std::ranges::stable_partition(durable_waits_, is_finished);
+  finished.reserve(durable_waits_.size() - waiting.size());
+  std::move(durable_waits_.begin(), waiting.begin(), std::back_inserter(finished));
+  durable_waits_.erase(durable_waits_.begin(), waiting.begin());
+  return finished;
+}
+
+void Partition::expire_waits(Instant now) {
+  std::vector<DurableWait> expired;
+  {
+    const std::scoped_lock lock(sync_mutex_);
+    if (durable_waits_.empty()) return;
+    expired = take_waits([&](const DurableWait& wait) { return wait.deadline < now; });
+  }
+  if (expired.empty()) return;
+  const Error error{ErrorKind::timed_out, name_.to_string() + ": the disk did not answer in time"};
+  for (DurableWait& wait : expired) wait.done(std::unexpected(error));
 }
 
 std::vector<Partition::DurableWait> Partition::take_finished(const Result<Offset>& durable, bool& more) {
@@ -153,11 +180,7 @@ std::vector<Partition::DurableWait> Partition::take_finished(const Result<Offset
   if (!durable) {
     finished = std::exchange(durable_waits_, {});
   } else {
-    const auto waiting = std::ranges::stable_partition(
-        durable_waits_, [&](const DurableWait& wait) { return wait.end <= *durable; });
-    finished.reserve(durable_waits_.size() - waiting.size());
-    std::move(durable_waits_.begin(), waiting.begin(), std::back_inserter(finished));
-    durable_waits_.erase(durable_waits_.begin(), waiting.begin());
+    finished = take_waits([&](const DurableWait& wait) { return wait.end <= *durable; });
   }
   more = !durable_waits_.empty();
   sync_running_ = more;

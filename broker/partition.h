@@ -33,6 +33,8 @@ struct PartitionServices {
   std::function<void(const storage::TopicPartition&, const Error&)> report_failure;
   /// log.flush.before.ack
   bool flush_before_ack = true;
+  /// Partitions whose sync is under way; while there is none, nobody waits for one.
+  std::atomic<int> syncs_running{0};
 };
 
 /// One partition that this broker leads: its log, and who waits for it.
@@ -54,7 +56,10 @@ class Partition : public std::enable_shared_from_this<Partition> {
   LeaderEpoch leader_epoch() const { return LeaderEpoch{leader_epoch_.load(std::memory_order_acquire)}; }
   void set_leader_epoch(LeaderEpoch epoch);
 
-  std::shared_ptr<const TopicSettings> settings() const { return settings_.load(std::memory_order_acquire); }
+  std::shared_ptr<const TopicSettings> settings() const {
+    const std::scoped_lock lock(settings_mutex_);
+    return settings_;
+  }
   void set_settings(std::shared_ptr<const TopicSettings> settings);
 
   /// False once the topic is deleted or the log directory is lost; the object then only answers errors.
@@ -67,8 +72,12 @@ class Partition : public std::enable_shared_from_this<Partition> {
 
   using DurableDone = std::move_only_function<void(const Result<void>&)>;
   /// Calls `done` once everything below `end` is on disk, or the sync failed. One sync serves all that wait.
-  /// `done` runs inside this call when nothing has to be waited for, else on a thread of the disk pool.
-  void when_durable(Offset end, DurableDone done);
+  /// `done` runs inside this call when nothing has to be waited for, else on a thread of the disk pool, or on
+  /// that of expire_waits when `deadline` passed before.
+  void when_durable(Offset end, Instant deadline, DurableDone done);
+  /// Ends waits for durability whose deadline is before `now` with ErrorKind::timed_out: a device that hangs
+  /// must not keep producers waiting for ever. What they wait for may still become durable.
+  void expire_waits(Instant now);
   /// Whether an append with acks=all has to wait at all.
   bool flush_before_ack() const { return services_.flush_before_ack; }
 
@@ -86,9 +95,13 @@ class Partition : public std::enable_shared_from_this<Partition> {
  private:
   struct DurableWait {
     Offset end;
+    Instant deadline;
     DurableDone done;
   };
   void raise_high_watermark(Offset to);
+  /// Takes out what `finished` says is finished.
+  template <class Predicate>
+  std::vector<DurableWait> take_waits(Predicate finished);
   void start_sync();
   void run_sync();
   std::vector<DurableWait> take_finished(const Result<Offset>& durable, bool& more);
@@ -98,7 +111,9 @@ class Partition : public std::enable_shared_from_this<Partition> {
   const std::shared_ptr<storage::Log> log_;
   PartitionServices& services_;
   std::atomic<int32_t> leader_epoch_;
-  std::atomic<std::shared_ptr<const TopicSettings>> settings_;
+  // Not std::atomic<std::shared_ptr>: in g++ 12 its load races with its store.
+  mutable std::mutex settings_mutex_;
+  std::shared_ptr<const TopicSettings> settings_;
   std::atomic<bool> active_{true};
   std::atomic<int64_t> high_watermark_;
   std::atomic<uint64_t> appended_bytes_{0};

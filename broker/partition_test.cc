@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <future>
 #include <thread>
 
 #include "io/fake_disk.h"
@@ -67,7 +68,7 @@ class PartitionTest : public ::testing::Test {
 
   Result<void> wait_durable(Offset end) {
     Outcome outcome;
-    partition->when_durable(end, [&](const Result<void>& durable) { outcome.set(durable); });
+    partition->when_durable(end, Instant::max(), [&](const Result<void>& durable) { outcome.set(durable); });
     return outcome.wait();
   }
 
@@ -95,7 +96,8 @@ TEST_F(PartitionTest, what_does_not_wait_is_shown_at_once) {
 
 TEST_F(PartitionTest, without_flush_before_ack_everything_is_shown_at_once) {
   services.flush_before_ack = false;
-  EXPECT_EQ(append(true), partition->high_watermark());
+  const Offset end = append(true);
+  EXPECT_EQ(partition->high_watermark(), end);
 }
 
 TEST_F(PartitionTest, one_sync_serves_all_that_wait) {
@@ -105,7 +107,8 @@ TEST_F(PartitionTest, one_sync_serves_all_that_wait) {
     const Offset end = append(true);
     outcomes.push_back(std::make_unique<Outcome>());
     partition->when_durable(
-        end, [&, at = outcomes.back().get()](const Result<void>& durable) { at->set(durable); });
+        end, Instant::max(),
+        [&, at = outcomes.back().get()](const Result<void>& durable) { at->set(durable); });
   }
   for (auto& outcome : outcomes) EXPECT_TRUE(outcome->wait());
   EXPECT_EQ(partition->high_watermark(), Offset{200});
@@ -118,6 +121,39 @@ TEST_F(PartitionTest, a_failed_sync_is_told_to_all_and_reported) {
   EXPECT_FALSE(wait_durable(end));
   EXPECT_GE(reported.load(), 1);
   EXPECT_EQ(partition->high_watermark(), Offset{0});
+}
+
+TEST_F(PartitionTest, a_sync_that_hangs_ends_waits_at_their_deadline) {
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  for (std::size_t i = 0; i < pool.threads(); ++i) ASSERT_TRUE(pool.submit([released] { released.wait(); }));
+  const Instant now = std::chrono::steady_clock::now();
+  const Offset end = append(true);
+  Outcome impatient;
+  Outcome patient;
+  partition->when_durable(end, now, [&](const Result<void>& durable) { impatient.set(durable); });
+  partition->when_durable(end, now + std::chrono::hours(1),
+                          [&](const Result<void>& durable) { patient.set(durable); });
+  partition->expire_waits(now + std::chrono::seconds(1));
+  const auto answer = impatient.wait();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, ErrorKind::timed_out);
+  EXPECT_FALSE(patient.result.has_value());
+  release.set_value();
+  EXPECT_TRUE(patient.wait());
+  EXPECT_EQ(partition->high_watermark(), end);
+}
+
+TEST_F(PartitionTest, deletion_ends_waits_for_the_disk_with_its_reason) {
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  for (std::size_t i = 0; i < pool.threads(); ++i) ASSERT_TRUE(pool.submit([released] { released.wait(); }));
+  Outcome outcome;
+  partition->when_durable(append(true), Instant::max(),
+                          [&](const Result<void>& durable) { outcome.set(durable); });
+  partition->deactivate({ErrorKind::not_found, "topic t was deleted"});
+  EXPECT_EQ(outcome.wait().error().kind, ErrorKind::not_found);
+  release.set_value();
 }
 
 TEST_F(PartitionTest, a_waiter_hears_of_progress_once_it_is_registered) {
@@ -162,7 +198,9 @@ TEST_F(PartitionTest, no_progress_is_missed_while_many_threads_append) {
       if (!partition->add_waiter(waiter, seen, handle)) continue;
       while (waiter->told == 0 && !done) std::this_thread::yield();
       partition->remove_waiter(handle);
-      if (!done) EXPECT_GT(partition->high_watermark(), seen);
+      if (!done) {
+        EXPECT_GT(partition->high_watermark(), seen);
+      }
     }
   });
   std::vector<std::thread> writers;
@@ -170,7 +208,9 @@ TEST_F(PartitionTest, no_progress_is_missed_while_many_threads_append) {
     writers.emplace_back([&, t] {
       for (int i = 0; i < appends; ++i) {
         const Offset end = append(t == 0);
-        if (t == 0) EXPECT_TRUE(wait_durable(end));
+        if (t == 0) {
+          EXPECT_TRUE(wait_durable(end));
+        }
       }
     });
   for (auto& writer : writers) writer.join();

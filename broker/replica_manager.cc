@@ -46,9 +46,25 @@ void ReplicaManager::apply(const metadata::MetadataChanges& changes,
         return resource.type == metadata::ConfigResourceType::broker;
       });
   if (defaults_changed || changes.all) default_settings_ = nullptr;
+  if (changes.all) set_aside_strays(*image);
   for (const auto& topic : changes.deleted_topics) remove_topic(*topic);
   for (const auto& topic : changes.changed_topics) update_topic(*topic, *image, !changes.all);
   update_settings(changes, *image);
+}
+
+void ReplicaManager::set_aside_strays(const metadata::MetadataImage& image) {
+  for (const auto& [name, log] : logs_.all()) {
+    const auto* topic = image.topic(name.topic);
+    const auto* partition = topic != nullptr ? topic->partition(name.partition) : nullptr;
+    const bool ours =
+        partition != nullptr && std::ranges::find(partition->replicas, node_) != partition->replicas.end();
+    if (ours) continue;
+    logger.warn("partition={} is not in the metadata; set aside", name.to_string());
+    if (const auto aside = logs_.set_aside(name); !aside) {
+      logger.error("partition={} not set aside: {}", name.to_string(), aside.error().message);
+      logs_.report(name, aside.error());
+    }
+  }
 }
 
 void ReplicaManager::remove_topic(const metadata::TopicImage& topic) {
@@ -93,12 +109,26 @@ void ReplicaManager::update_topic(const metadata::TopicImage& topic, const metad
       known->set_leader_epoch(wanted.leader_epoch);
       hosted->partitions.push_back(known);
     } else {
-      hosted->partitions.push_back(host({topic.name, PartitionIndex{i}}, topic, wanted, settings, is_new));
+      // One that was there before and has no log has it in a directory that is offline.
+      const bool first_seen = !before || static_cast<std::size_t>(i) >= before->partitions.size();
+      hosted->partitions.push_back(
+          host({topic.name, PartitionIndex{i}}, topic, wanted, settings, is_new && first_seen));
     }
   }
-  const std::unique_lock lock(mutex_);
-  by_name_.insert_or_assign(topic.name, hosted);
-  by_id_.insert_or_assign(topic.id, std::move(hosted));
+  {
+    const std::unique_lock lock(mutex_);
+    by_name_.insert_or_assign(topic.name, hosted);
+    by_id_.insert_or_assign(topic.id, hosted);
+  }
+  deactivate_lost(*hosted);
+}
+
+void ReplicaManager::deactivate_lost(const HostedTopic& topic) {
+  for (const auto& partition : topic.partitions) {
+    if (partition == nullptr || !partition->active()) continue;
+    if (const auto log = logs_.get(partition->name()); !log && log.error().kind == ErrorKind::offline)
+      partition->deactivate(log.error());
+  }
 }
 
 std::shared_ptr<Partition> ReplicaManager::host(const storage::TopicPartition& name,
@@ -161,6 +191,23 @@ void ReplicaManager::lose(const std::vector<storage::TopicPartition>& lost) {
     const Found found = find(name.topic, name.partition);
     if (found.partition) found.partition->deactivate(error);
   }
+}
+
+template <class Action>
+void ReplicaManager::for_each_partition(Action action) const {
+  std::vector<TopicPtr> topics;
+  {
+    const std::shared_lock lock(mutex_);
+    topics.reserve(by_name_.size());
+    for (const auto& [name, topic] : by_name_) topics.push_back(topic);
+  }
+  for (const TopicPtr& topic : topics)
+    for (const auto& partition : topic->partitions)
+      if (partition != nullptr) action(*partition);
+}
+
+void ReplicaManager::expire_waits(Instant now) const {
+  for_each_partition([now](Partition& partition) { partition.expire_waits(now); });
 }
 
 std::optional<Offset> ReplicaManager::high_watermark(const storage::TopicPartition& name) const {

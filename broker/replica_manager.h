@@ -41,6 +41,9 @@ class ReplicaManager {
   /// A log directory failed: its partitions answer kafka_storage_error from now on.
   void lose(const std::vector<storage::TopicPartition>& lost);
 
+  /// Ends waits for durability whose deadline has passed. To be called now and then.
+  void expire_waits(Instant now) const;
+
   /// For the checkpoint of high watermarks.
   std::optional<Offset> high_watermark(const storage::TopicPartition& name) const;
 
@@ -58,9 +61,15 @@ class ReplicaManager {
     }
   };
 
+  /// Logs that the metadata do not know any more are not served, and kept for a person to look at.
+  void set_aside_strays(const metadata::MetadataImage& image);
+  template <class Action>
+  void for_each_partition(Action action) const;
   static Found find_in(const HostedTopic& topic, PartitionIndex index);
   void remove_topic(const metadata::TopicImage& topic);
   void update_topic(const metadata::TopicImage& topic, const metadata::MetadataImage& image, bool is_new);
+  /// For a directory that failed while a topic was being made and lose() could not find it yet.
+  void deactivate_lost(const HostedTopic& topic);
   void update_settings(const metadata::MetadataChanges& changes, const metadata::MetadataImage& image);
   /// Settings of a topic. Topics without settings of their own share one object.
   std::shared_ptr<const TopicSettings> settings_of(std::string_view topic,

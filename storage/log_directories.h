@@ -20,6 +20,8 @@ struct LogDirectory {
   bool clean = false;
   /// Broker epoch of the last run, when it ended cleanly; -1 otherwise.
   BrokerEpoch previous_broker_epoch{-1};
+  /// metadata.log.dir when it is not among log.dirs: no partitions are made in it.
+  bool metadata_only = false;
   /// Why the directory cannot be used; empty when it can.
   std::optional<Error> failure;
   /// Held while the directory is used.

@@ -74,9 +74,14 @@ void plan_full(Call& call, const FetchRequest& request, FetchOperation::Plan& pl
   if (wants_session)
     plan.session = cache.create(plan.limits.by_topic_id, partition_count(request), call.received());
   if (plan.session) {
-    const std::scoped_lock lock(plan.session->lock());
-    add_all(*plan.session, request);
-    return;
+    bool kept = false;
+    {
+      const std::scoped_lock lock(plan.session->lock());
+      add_all(*plan.session, request);
+      kept = cache.resized(*plan.session, plan.session->size(), plan.session->bytes());
+    }
+    if (kept) return;
+    plan.session = nullptr;
   }
   // The session class also folds doubles; it is the simplest way to the same rule without one.
   FetchSession once(0, plan.limits.by_topic_id, call.received());
@@ -96,6 +101,7 @@ bool plan_incremental(Call& call, const FetchRequest& request, FetchOperation::P
   plan.session = found.session;
   plan.incremental = true;
   std::size_t size = 0;
+  std::size_t bytes = 0;
   {
     const std::scoped_lock lock(plan.session->lock());
     add_all(*plan.session, request);
@@ -103,8 +109,12 @@ bool plan_incremental(Call& call, const FetchRequest& request, FetchOperation::P
       for (const int32_t partition : topic.partitions)
         plan.session->forget(topic.topic, topic.topic_id, PartitionIndex{partition});
     size = plan.session->size();
+    bytes = plan.session->bytes();
   }
-  cache.resized(*plan.session, size);
+  if (!cache.resized(*plan.session, size, bytes)) {
+    reply_error(call, ErrorCode::fetch_session_id_not_found);
+    return false;
+  }
   if (size == 0) {
     // Nothing left to fetch again and again: the session ends, and the answer says so by its id 0.
     cache.remove(request.session_id);

@@ -82,10 +82,9 @@ FetchOperation::FetchOperation(Call call, Plan plan) : call_(std::move(call)), p
 void FetchOperation::start() {
   call_.release_frame();
   auto reads = read_all();
-  if (plan_.max_wait_ms <= 0 || partitions().empty() || enough(reads)) {
+  if (plan_.max_wait_ms <= 0 || reads.empty() || enough(reads)) {
     // An empty incremental session waits like any other; there is just nothing that could end its wait.
-    if (!(plan_.incremental && partitions().empty() && plan_.max_wait_ms > 0))
-      return finish(std::move(reads));
+    if (!(plan_.incremental && reads.empty() && plan_.max_wait_ms > 0)) return finish(std::move(reads));
   }
   timer_.emplace(call_.connection().loop->context(), std::chrono::milliseconds(plan_.max_wait_ms));
   timer_->async_wait([self = shared_from_this()](const boost::system::error_code&) {
@@ -104,6 +103,7 @@ std::vector<FetchRead> FetchOperation::read_all() {
   bool nothing_yet = true;
   for (FetchPartition& partition : partitions()) {
     reads.push_back(read_partition(call_.services().replicas, partition, plan_.limits, left, nothing_yet));
+    reads.back().entry = &partition;
     const auto bytes = static_cast<int64_t>(reads.back().bytes);
     if (bytes > 0) nothing_yet = false;
     left = std::max<int64_t>(left - bytes, 0);
@@ -173,7 +173,7 @@ void FetchOperation::finish(std::vector<FetchRead> reads) {
   std::vector<FetchSession::List::iterator> had_records;
   LeaderHints hints(call_);
   for (FetchRead& read : reads) {
-    if (at == partitions().end())
+    if (at == partitions().end() || &*at != read.entry)
       break;  // another request changed the session meanwhile; its answer tells the rest
     const auto partition = at++;
     if (read.bytes > 0 && plan_.session && plan_.incremental) had_records.push_back(partition);

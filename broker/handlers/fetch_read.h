@@ -19,7 +19,8 @@ struct FetchLimits {
 /// What one partition has for a fetch.
 struct FetchRead {
   protocol::FetchResponse::PartitionData data;
-  std::shared_ptr<Partition> partition;  ///< null on an error
+  const FetchPartition* entry = nullptr;  ///< what was asked; to be compared only
+  std::shared_ptr<Partition> partition;   ///< null on an error
   uint64_t bytes = 0;
   Offset seen_high_watermark = no_offset;
   bool diverged = false;

@@ -1,5 +1,6 @@
 #include "broker/handlers/produce.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 
@@ -167,15 +168,22 @@ class Produce {
   std::vector<DurableWait> waits_;
 };
 
-void answer_when_durable(Call call, ProduceResponse response, std::vector<DurableWait> waits) {
+/// The producer's timeout_ms, but time enough for a sync whatever it says.
+Instant deadline_of(const Call& call, int32_t timeout_ms) {
+  constexpr std::chrono::milliseconds least{1'000};
+  return call.received() + std::max(least, std::chrono::milliseconds(timeout_ms));
+}
+
+void answer_when_durable(Call call, ProduceResponse response, std::vector<DurableWait> waits,
+                         Instant deadline) {
   call.release_frame();
   call.allow_next();
   auto pending = std::make_shared<PendingProduce>(std::move(call), std::move(response));
   pending->remaining.fetch_add(static_cast<int>(waits.size()), std::memory_order_relaxed);
   for (DurableWait& wait : waits) {
     auto& answer = pending->response.responses[wait.topic_at].partition_responses[wait.partition_at];
-    wait.partition->when_durable(wait.end, [pending, &answer](const Result<void>& durable) {
-      if (!durable) set_error(answer, ErrorCode::kafka_storage_error);
+    wait.partition->when_durable(wait.end, deadline, [pending, &answer](const Result<void>& durable) {
+      if (!durable) set_error(answer, error_code_of(durable.error().kind));
       pending->finish_one();
     });
   }
@@ -186,6 +194,7 @@ void answer_when_durable(Call call, ProduceResponse response, std::vector<Durabl
 
 void ProduceHandler::handle(Call call, Request request) {
   const int16_t acks = request.acks;
+  const Instant deadline = deadline_of(call, request.timeout_ms);
   Produce produce(call, request);
   ProduceResponse response = produce.run();
   if (acks == 0) {
@@ -194,7 +203,7 @@ void ProduceHandler::handle(Call call, Request request) {
     return call.no_reply();
   }
   if (produce.waits().empty()) return call.reply(response);
-  answer_when_durable(std::move(call), std::move(response), std::move(produce.waits()));
+  answer_when_durable(std::move(call), std::move(response), std::move(produce.waits()), deadline);
 }
 
 }  // namespace barnabas::broker
