@@ -79,16 +79,15 @@ void ReplicaManager::remove_topic(const metadata::TopicImage& topic) {
       by_name_.erase(named);
   }
   const Error gone{ErrorKind::not_found, "topic " + topic.name + " was deleted"};
-  const Instant now = std::chrono::steady_clock::now();
+  std::vector<storage::TopicPartition> names;
   for (const auto& partition : hosted->partitions) {
     if (partition == nullptr) continue;
     partition->deactivate(gone);
-    if (const auto removed = logs_.remove(partition->name(), now);
-        !removed && removed.error().kind != ErrorKind::not_found) {
-      logger.warn("partition={} not removed: {}", partition->name().to_string(), removed.error().message);
-      logs_.report(partition->name(), removed.error());
-    }
+    names.push_back(partition->name());
   }
+  const auto removed = logs_.remove(names, std::chrono::steady_clock::now());
+  if (!removed && removed.error().kind != ErrorKind::not_found)
+    logger.warn("topic={} not removed as a whole: {}", topic.name, removed.error().message);
 }
 
 void ReplicaManager::update_topic(const metadata::TopicImage& topic, const metadata::MetadataImage& image,
