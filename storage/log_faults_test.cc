@@ -187,6 +187,27 @@ TEST(LogFaults, a_full_disk_refuses_producers_and_serves_readers) {
   EXPECT_TRUE(log.log->recovery().lossless());
 }
 
+TEST(LogFaults, a_full_disk_does_not_keep_a_log_from_opening) {
+  TestLog log;
+  log.config = small_segments();
+  log.open();
+  fill(log);
+  log.append(batch({.records = 1, .producer_id = 5}));
+  log.log.reset();
+  log.disk.set_capacity(0);
+  log.open();
+  EXPECT_EQ(log.end(), Offset{9});
+  EXPECT_EQ(log.offsets().size(), 9u);
+  EXPECT_EQ(log.try_append(batch(1)).error().kind, ErrorKind::no_space);
+  EXPECT_EQ(log.log->offset_for_timestamp(TimestampMs{1'000}).value()->offset, Offset{0});
+  log.disk.set_capacity(1 << 20);
+  EXPECT_TRUE(log.append(batch({.records = 1, .producer_id = 5})).duplicate);
+  EXPECT_EQ(log.append(batch(1)).base_offset, Offset{9});
+  log.reopen();
+  EXPECT_EQ(log.end(), Offset{10});
+  check_indexes(log.disk, TestLog::directory);
+}
+
 TEST(LogFaults, a_write_that_can_neither_succeed_nor_be_undone_breaks_the_log) {
   TestLog log;
   log.open();

@@ -143,7 +143,9 @@ Result<std::unique_ptr<Log>> Log::open(io::Disk& disk, FilePool& files, std::str
   const bool recovered = state->recovery.scanned && state->log_end.load() > Offset{0};
   std::unique_ptr<Log> log(new Log(std::move(state)));
   // What a recovery found may be shown to consumers from now on, so it must not be lost to the next power cut.
-  if (recovered) BARNABAS_TRY(log->flush());
+  if (!recovered) return log;
+  if (auto flushed = log->flush(); !flushed && flushed.error().kind != ErrorKind::no_space)
+    return std::unexpected(std::move(flushed).error());
   return log;
 }
 

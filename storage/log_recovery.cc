@@ -39,7 +39,9 @@ class SegmentRecovery {
       BARNABAS_TRY(file->sync_data());
     }
     segment_.set_size(good);
-    BARNABAS_TRY(segment_.finish_indexes());
+    // On a full disk the index entries stay in memory: that it is full must not keep what is there from being read.
+    if (auto finished = segment_.finish_indexes(); !finished && finished.error().kind != ErrorKind::no_space)
+      return std::unexpected(std::move(finished).error());
     segment_.set_may_have_aborted(!aborted_.empty());
     BARNABAS_TRY(
         transaction_index::write(log_.disk(), segment_.path(transaction_index_suffix), aborted_));
@@ -135,7 +137,10 @@ Result<void> recover(LogState& log, Offset recovery_point) {
   Offset end = scan_base;
   for (; i < log.segments.size(); ++i) {
     const std::shared_ptr<LogSegment> segment = log.segments[i];
-    if (segment->base_offset() > scan_base) BARNABAS_TRY(log.write_snapshot(segment->base_offset()));
+    if (segment->base_offset() > scan_base) {
+      auto written = log.write_snapshot(segment->base_offset());
+      if (!written && written.error().kind != ErrorKind::no_space) return written;
+    }
     SegmentRecovery recovery(log, *segment);
     BARNABAS_ASSIGN(end, recovery.run(segment->size()));
     const bool is_last = i + 1 == log.segments.size();

@@ -75,7 +75,10 @@ Result<void> LogState::write_snapshot(Offset offset) {
   const std::string path = files->path(offset, producer_snapshot_suffix);
   BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, disk().open(path, io::OpenMode::create));
   BARNABAS_TRY(file->truncate(0));
-  BARNABAS_TRY(file->write_at(ByteView(producer_snapshot::format(producers->entries())), 0));
+  if (auto written = file->write_at(ByteView(producer_snapshot::format(producers->entries())), 0); !written) {
+    static_cast<void>(disk().remove(path).has_value());
+    return written;
+  }
   snapshots.push_back(offset);
   {
     std::lock_guard lock(mutex);
