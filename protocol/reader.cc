@@ -205,6 +205,11 @@ int32_t Reader::array_count(const ArrayRules& rules) {
     fail(rules.field, count, "a count that the rest of the bytes can hold");
     return 0;
   }
+  if (static_cast<uint32_t>(count) > elements_left_) {
+    fail(rules.field, count, "at most 1000000 elements in all arrays of a message");
+    return 0;
+  }
+  elements_left_ -= static_cast<uint32_t>(count);
   return count;
 }
 

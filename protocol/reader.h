@@ -18,6 +18,9 @@ namespace barnabas::protocol {
 
 /// Limits that Kafka 4.4 puts on what a frame may claim.
 inline constexpr uint32_t array_elements_max = 1'000'000;
+/// All arrays of one message together, nested ones included: each element takes more memory decoded than on
+/// the wire, and Kafka bounds each array only.
+inline constexpr uint32_t message_elements_max = 1'000'000;
 inline constexpr uint32_t tagged_fields_max = 10'000;
 inline constexpr uint32_t string_bytes_max = 32'767;
 
@@ -116,6 +119,7 @@ class Reader {
   const std::byte* begin_;
   const std::byte* at_;
   const std::byte* end_;
+  uint32_t elements_left_ = message_elements_max;
   bool failed_ = false;
   std::size_t failed_at_ = 0;
   const char* field_ = "";

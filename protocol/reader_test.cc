@@ -132,6 +132,16 @@ TEST(Reader, refuses_array_counts_that_cannot_be_true) {
   EXPECT_EQ(at_limit.array_count({false, false, 1, "a"}), 1'000'000);
 }
 
+TEST(Reader, refuses_a_million_elements_in_several_arrays_as_in_one) {
+  std::vector<std::byte> bytes(1'100'000);
+  store_big_endian<int32_t>(bytes.data(), 600'000);
+  store_big_endian<int32_t>(bytes.data() + 4, 400'001);
+  Reader reader(bytes);
+  EXPECT_EQ(reader.array_count({false, false, 1, "a"}), 600'000);
+  EXPECT_EQ(reader.array_count({false, false, 1, "b"}), 0);
+  EXPECT_FALSE(reader.ok());
+}
+
 TEST(Reader, keeps_unknown_tags_in_order_and_the_last_of_equal_ones) {
   const unsigned char bytes[] = {3, 9, 1, 'x', 5, 0, 9, 1, 'y'};
   Reader reader(view(bytes));

@@ -50,8 +50,12 @@ Result<LoadSummary> LogManager::load(TimestampMs now) {
     read_checkpoints(*directory, loading);
     list_directory(*directory, loading);
   }
-  in_parallel(options_.load_threads, loading.tasks.size(),
-              [&](std::size_t index) { load_one(loading, index, now); });
+  // A log that is recovered waits for the device several times; many at once share its journal's commits.
+  constexpr unsigned recovery_threads = 16;
+  const bool clean = std::ranges::all_of(
+      directories_, [](const auto& directory) { return directory->info.clean || !directory->info.usable(); });
+  in_parallel(clean ? options_.load_threads : std::max(options_.load_threads, recovery_threads),
+              loading.tasks.size(), [&](std::size_t index) { load_one(loading, index, now); });
   BARNABAS_TRY(publish(loading));
   BARNABAS_TRY(announce_failures(loading));
   for (const auto& [name, log] : all()) {
@@ -142,7 +146,7 @@ void LogManager::load_one(Loading& loading, std::size_t index, TimestampMs now) 
   }
   task.log = std::move(*opened);
   const RecoveryReport& recovery = task.log->recovery();
-  if (!recovery.lossless() || recovery.indexes_rebuilt > 0)
+  if (!recovery.lossless())
     log_.warn("log recovered partition={} {}", task.name.to_string(), recovery.to_string());
 }
 

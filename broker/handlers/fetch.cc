@@ -12,6 +12,9 @@ using protocol::FetchResponse;
 
 constexpr int16_t first_version_by_id = 13;
 constexpr int16_t first_version_with_sessions = 7;
+/// Each takes some hundred bytes while the request waits. Far more than a client of the largest cluster asks
+/// for.
+constexpr std::size_t partitions_max = 200'000;
 constexpr int8_t read_uncommitted = 0;
 constexpr int8_t read_committed = 1;
 
@@ -127,6 +130,9 @@ bool plan_incremental(Call& call, const FetchRequest& request, FetchOperation::P
 }  // namespace
 
 void FetchHandler::handle(Call call, Request request) {
+  if (const std::size_t count = partition_count(request); count > partitions_max)
+    return call.close("Fetch of " + std::to_string(count) + " partitions; at most " +
+                      std::to_string(partitions_max) + " are allowed");
   if (request.isolation_level != read_uncommitted && request.isolation_level != read_committed)
     return reply_error_for_each(call, request, ErrorCode::unknown_server_error, true);
   if (request.replica_id >= 0 || request.replica_state.replica_id >= 0)
