@@ -1,3 +1,7 @@
+# What the sanitizer runs build: the tests of what runs on several threads, and all tests with the fuzz targets.
+add_custom_target(thread_tests)
+add_custom_target(unit_tests)
+
 # barnabas_library(NAME SOURCES … DEPENDS …): a room's library, barnabas_NAME.
 function(barnabas_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
@@ -21,6 +25,10 @@ function(barnabas_test name)
     set(ARG_TIMEOUT 300)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "unit;${ARG_LABELS}")
+  add_dependencies(unit_tests ${name})
+  if(threads IN_LIST ARG_LABELS)
+    add_dependencies(thread_tests ${name})
+  endif()
 endfunction()
 
 # barnabas_fuzz(NAME SOURCES … DEPENDS …): a libFuzzer target under the fuzz preset; elsewhere the same function is run
@@ -34,6 +42,7 @@ function(barnabas_fuzz name)
     add_executable(fuzz_${name} ${ARG_SOURCES} ${CMAKE_SOURCE_DIR}/fuzz/smoke_main.cc)
     add_test(NAME fuzz.${name} COMMAND fuzz_${name} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
     set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 120 LABELS "fuzz")
+    add_dependencies(unit_tests fuzz_${name})
   else()
     return()
   endif()
