@@ -49,11 +49,12 @@ Result<std::optional<BatchAt>> HeaderScanner::next() {
   auto header = RecordBatchHeader::parse(bytes);
   if (!header) return fail(place(file_, position_), std::move(header).error());
   if (header->size_bytes() > end_ - position_)
-    return fail(ErrorKind::corrupt, place(file_, position_) + ": a batch of " + std::to_string(header->size_bytes()) +
-                                        " bytes, " + std::to_string(end_ - position_) + " are there");
+    return fail(ErrorKind::corrupt, place(file_, position_) + ": a batch of " +
+                                        std::to_string(header->size_bytes()) + " bytes, " +
+                                        std::to_string(end_ - position_) + " are there");
   if (header->last_offset_delta < 0)
-    return fail(ErrorKind::corrupt, place(file_, position_) + ": last offset delta " +
-                                        std::to_string(header->last_offset_delta));
+    return fail(ErrorKind::corrupt,
+                place(file_, position_) + ": last offset delta " + std::to_string(header->last_offset_delta));
   BatchAt found{position_, *header};
   position_ = found.end();
   return found;
@@ -97,7 +98,8 @@ Result<std::optional<RecordBatchView>> BatchVerifier::next() {
   auto batch = RecordBatchView::parse(ByteView(at, size));
   if (!batch) return damaged(batch.error().message);
   if (check_crc_ && !batch->verify_crc())
-    return damaged("checksum " + std::to_string(batch->computed_crc()) + ", expected " + std::to_string(batch->crc()));
+    return damaged("checksum " + std::to_string(batch->computed_crc()) + ", expected " +
+                   std::to_string(batch->crc()));
   const int64_t base = batch->base_offset().value();
   if (base < next_offset_.value() || base - base_offset_.value() > std::numeric_limits<int32_t>::max() ||
       batch->last_offset_delta() < 0 ||
@@ -115,7 +117,8 @@ Result<std::vector<std::byte>> read_batch(io::File& file, uint64_t position, uin
   if (!found) return fail(ErrorKind::corrupt, place(file, position) + ": no batch");
   std::vector<std::byte> bytes(found->header.size_bytes());
   BARNABAS_ASSIGN(const std::size_t got, file.read_at(bytes, position));
-  if (got != bytes.size()) return fail(ErrorKind::corrupt, place(file, position) + ": the file ends within a batch");
+  if (got != bytes.size())
+    return fail(ErrorKind::corrupt, place(file, position) + ": the file ends within a batch");
   return bytes;
 }
 

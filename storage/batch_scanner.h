@@ -36,15 +36,16 @@ class HeaderScanner {
   std::array<std::byte, 4096> buffer_;
 };
 
-/// Walks over whole batches of a segment file, verifying each as far as it can be: format, checksum, ascending offsets
-/// within what a segment can hold. Reads in large pieces.
+/// Walks over whole batches of a segment file, verifying each as far as it can be: format, checksum,
+/// ascending offsets within what a segment can hold. Reads in large pieces.
 class BatchVerifier {
  public:
   BatchVerifier(io::File& file, Offset base_offset, uint64_t end, bool check_crc = true)
       : file_(file), base_offset_(base_offset), next_offset_(base_offset), end_(end), check_crc_(check_crc) {}
 
-  /// The next batch, valid until the next call; nullopt at the end or at the first thing that is no good batch: then
-  /// damage() says what. ErrorKind::io when reading fails, unsupported at a message of an old format.
+  /// The next batch, valid until the next call; nullopt at the end or at the first thing that is no good
+  /// batch: then damage() says what. ErrorKind::io when reading fails, unsupported at a message of an old
+  /// format.
   Result<std::optional<protocol::RecordBatchView>> next();
 
   /// Where the batch of the last next() begins; after the end, where the good ones end.

@@ -6,11 +6,14 @@
 
 namespace barnabas::storage {
 
-FilePool::FilePool(io::Disk& disk, std::size_t open_files_max) : disk_(disk), open_files_max_(open_files_max) {
+FilePool::FilePool(io::Disk& disk, std::size_t open_files_max)
+    : disk_(disk), open_files_max_(open_files_max) {
   BARNABAS_ASSERT(open_files_max >= 1);
 }
 
-FilePool::~FilePool() { BARNABAS_ASSERT(newest_ == nullptr); }
+FilePool::~FilePool() {
+  BARNABAS_ASSERT(newest_ == nullptr);
+}
 
 void FilePool::Slot::release() {
   if (pool_ != nullptr) pool_->remove(*this);

@@ -12,14 +12,14 @@
 
 namespace barnabas::storage {
 
-/// Keeps the number of descriptors that logs hold open within a budget: a file is opened when it is used, and the one
-/// unused for the longest time is closed when another needs its place. Whoever holds a file it gave (a FileSlice on
-/// its way to a socket, a write that runs) keeps that one open beyond the budget until done.
+/// Keeps the number of descriptors that logs hold open within a budget: a file is opened when it is used, and
+/// the one unused for the longest time is closed when another needs its place. Whoever holds a file it gave
+/// (a FileSlice on its way to a socket, a write that runs) keeps that one open beyond the budget until done.
 /// Safe to use from several threads at once. Must outlive all its slots.
 class FilePool {
  public:
-  /// Where a file's place in the pool is remembered: a member of whatever stands for the file. Gives up its place when
-  /// destroyed.
+  /// Where a file's place in the pool is remembered: a member of whatever stands for the file. Gives up its
+  /// place when destroyed.
   class Slot {
    public:
     Slot() = default;

@@ -29,7 +29,8 @@ std::map<std::string, std::string> kafkas_files(const std::string& directory) {
     const auto item = nlohmann::json::parse(line);
     const std::string path = item.at("path");
     if (!path.starts_with(directory + "/")) continue;
-    std::string content = item.contains("text") ? item.at("text").get<std::string>() : from_hex(item.at("hex"));
+    std::string content =
+        item.contains("text") ? item.at("text").get<std::string>() : from_hex(item.at("hex"));
     content.resize(item.at("size"));
     files[path.substr(directory.size() + 1)] = content;
   }
@@ -41,7 +42,8 @@ class KafkaDirectoryTest : public ::testing::Test {
  protected:
   void put(const std::string& directory) {
     files = kafkas_files(directory);
-    for (const auto& [name, content] : files) log.disk.put_file(std::string(TestLog::directory) + "/" + name, content);
+    for (const auto& [name, content] : files)
+      log.disk.put_file(std::string(TestLog::directory) + "/" + name, content);
     // What the sample was made with.
     log.config.index_interval_bytes = 200;
     log.config.segment_ms = std::numeric_limits<int64_t>::max();
@@ -95,7 +97,9 @@ TEST_F(KafkaDirectoryTest, is_made_again_to_the_byte_by_appending_the_same) {
   }
   ours.reopen();
   for (const auto& [name, expected] : files)
-    EXPECT_EQ(ours.disk.content(std::string(TestLog::directory) + "/" + name).value_or("no such file"), expected) << name;
+    EXPECT_EQ(ours.disk.content(std::string(TestLog::directory) + "/" + name).value_or("no such file"),
+              expected)
+        << name;
 }
 
 TEST_F(KafkaDirectoryTest, with_preallocated_indexes_is_opened_either_way) {

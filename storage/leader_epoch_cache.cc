@@ -10,7 +10,8 @@ bool LeaderEpochCache::assign(LeaderEpoch epoch, Offset start) {
   if (!entries_.empty() && entries_.back().epoch == epoch) return false;
   const std::size_t before = entries_.size();
   // A start at or before known ones says that what came after it was replaced.
-  std::erase_if(entries_, [&](const EpochStart& known) { return known.epoch >= epoch || known.start_offset >= start; });
+  std::erase_if(entries_,
+                [&](const EpochStart& known) { return known.epoch >= epoch || known.start_offset >= start; });
   if (before != entries_.size() || entries_.empty() || entries_.back().epoch < epoch) {
     entries_.push_back({epoch, start});
     return true;
@@ -81,8 +82,8 @@ bool parse_number(std::string_view text, T& number) {
 
 Result<LeaderEpochCache> LeaderEpochCache::parse(std::string_view text) {
   const auto corrupt = [](int line, std::string_view found) {
-    return fail(ErrorKind::corrupt, "leader epoch checkpoint, line " + std::to_string(line) + ": unexpected \"" +
-                                        std::string(found.substr(0, 60)) + "\"");
+    return fail(ErrorKind::corrupt, "leader epoch checkpoint, line " + std::to_string(line) +
+                                        ": unexpected \"" + std::string(found.substr(0, 60)) + "\"");
   };
   int32_t version = -1;
   std::string_view line = take_line(text);

@@ -23,15 +23,17 @@ struct EpochEnd {
   bool operator==(const EpochEnd&) const = default;
 };
 
-/// Which leader epoch began at which offset of a log (KIP-101, KIP-279). Pure; epochs and offsets both ascend.
-/// File: docs/formats/leader-epoch-checkpoint.md.
+/// Which leader epoch began at which offset of a log (KIP-101, KIP-279). Pure; epochs and offsets both
+/// ascend. File: docs/formats/leader-epoch-checkpoint.md.
 class LeaderEpochCache {
  public:
-  /// A newer epoch begins at `start`. Entries that contradict it (a later start) go. Returns whether something changed.
+  /// A newer epoch begins at `start`. Entries that contradict it (a later start) go. Returns whether
+  /// something changed.
   bool assign(LeaderEpoch epoch, Offset start);
 
-  /// The newest epoch ends at `log_end`; an epoch between two known ones ends, as the one before it, where the next
-  /// begins; one older than all is answered with itself and the start of the oldest; newer than all: unknown.
+  /// The newest epoch ends at `log_end`; an epoch between two known ones ends, as the one before it, where
+  /// the next begins; one older than all is answered with itself and the start of the oldest; newer than all:
+  /// unknown.
   EpochEnd end_offset(LeaderEpoch epoch, Offset log_end) const;
 
   std::optional<EpochStart> latest() const;

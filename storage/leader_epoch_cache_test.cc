@@ -12,7 +12,9 @@ LeaderEpochCache cache_of(std::initializer_list<std::pair<int32_t, int64_t>> ent
   return cache;
 }
 
-EpochEnd end(int32_t epoch, int64_t offset) { return {LeaderEpoch(epoch), Offset(offset)}; }
+EpochEnd end(int32_t epoch, int64_t offset) {
+  return {LeaderEpoch(epoch), Offset(offset)};
+}
 
 TEST(LeaderEpochCache, answers_where_an_epoch_ended) {
   const auto cache = cache_of({{2, 0}, {5, 10}, {7, 20}});
@@ -28,8 +30,8 @@ TEST(LeaderEpochCache, answers_where_an_epoch_ended) {
 
 TEST(LeaderEpochCache, an_epoch_that_began_nowhere_is_replaced_by_the_next) {
   const auto cache = cache_of({{1, 0}, {2, 10}, {3, 10}});
-  EXPECT_THAT(cache.entries(),
-              ::testing::ElementsAre(EpochStart{LeaderEpoch{1}, Offset{0}}, EpochStart{LeaderEpoch{3}, Offset{10}}));
+  EXPECT_THAT(cache.entries(), ::testing::ElementsAre(EpochStart{LeaderEpoch{1}, Offset{0}},
+                                                      EpochStart{LeaderEpoch{3}, Offset{10}}));
 }
 
 TEST(LeaderEpochCache, assigning_the_same_epoch_again_changes_nothing) {
@@ -69,8 +71,8 @@ TEST(LeaderEpochCache, the_file_is_kafkas) {
 }
 
 TEST(LeaderEpochCache, a_damaged_file_is_refused_with_its_line) {
-  for (const char* text : {"", "1\n0\n", "0\nx\n", "0\n2\n0 0\n", "0\n1\n0\n", "0\n1\n0 -1\n", "0\n2\n1 0\n1 5\n",
-                           "0\n2\n1 9\n2 5\n", "0\n1\n99999999999 0\n"})
+  for (const char* text : {"", "1\n0\n", "0\nx\n", "0\n2\n0 0\n", "0\n1\n0\n", "0\n1\n0 -1\n",
+                           "0\n2\n1 0\n1 5\n", "0\n2\n1 9\n2 5\n", "0\n1\n99999999999 0\n"})
     EXPECT_EQ(LeaderEpochCache::parse(text).error().kind, ErrorKind::corrupt) << text;
   EXPECT_THAT(LeaderEpochCache::parse("0\n1\nabc\n").error().message, ::testing::HasSubstr("line 3"));
 }

@@ -7,7 +7,8 @@
 namespace barnabas::storage {
 
 std::string RecoveryReport::to_string() const {
-  std::string text = scanned ? "verified " + std::to_string(scanned_bytes) + " bytes" : "opened without a scan";
+  std::string text =
+      scanned ? "verified " + std::to_string(scanned_bytes) + " bytes" : "opened without a scan";
   if (!lossless())
     text += ", dropped " + std::to_string(truncated_bytes) + " bytes from offset " +
             std::to_string(truncated_at.value()) + " on and " + std::to_string(segments_removed) +
@@ -15,7 +16,7 @@ std::string RecoveryReport::to_string() const {
   return text;
 }
 
-// --- LogState ------------------------------------------------------------------------------------------------------------
+// --- LogState ----------------------------------------------------------------------------------------------
 
 LogState::LogState(io::Disk& disk, FilePool& pool, std::string directory, const Log::OpenOptions& options)
     : files(std::make_shared<LogFiles>(disk, pool, std::move(directory))),
@@ -24,7 +25,8 @@ LogState::LogState(io::Disk& disk, FilePool& pool, std::string directory, const 
       config(options.config) {}
 
 Result<void> LogState::check_writable() const {
-  if (closed.load(std::memory_order_acquire)) return fail(ErrorKind::closed, files->directory() + " is closed");
+  if (closed.load(std::memory_order_acquire))
+    return fail(ErrorKind::closed, files->directory() + " is closed");
   if (broken.load(std::memory_order_acquire))
     return fail(ErrorKind::offline, files->directory() + ": a write or sync failed earlier");
   return {};
@@ -62,19 +64,35 @@ void LogState::note_epoch(LeaderEpoch epoch, Offset start) {
   latest_epoch.store(latest ? latest->epoch : no_leader_epoch);
 }
 
-// --- Log: plain answers --------------------------------------------------------------------------------------------------
+// --- Log: plain answers ------------------------------------------------------------------------------------
 
 Log::Log(std::unique_ptr<LogState> state) : state_(std::move(state)) {}
 Log::~Log() = default;
 
-Offset Log::log_start_offset() const { return state_->log_start.load(std::memory_order_acquire); }
-Offset Log::log_end_offset() const { return state_->log_end.load(std::memory_order_acquire); }
-Offset Log::recovery_point() const { return state_->recovery_point.load(std::memory_order_acquire); }
-bool Log::broken() const { return state_->broken.load(std::memory_order_acquire); }
-const std::string& Log::topic() const { return state_->topic; }
-PartitionIndex Log::partition() const { return state_->partition; }
-std::string Log::directory() const { return state_->files->directory(); }
-const RecoveryReport& Log::recovery() const { return state_->recovery; }
+Offset Log::log_start_offset() const {
+  return state_->log_start.load(std::memory_order_acquire);
+}
+Offset Log::log_end_offset() const {
+  return state_->log_end.load(std::memory_order_acquire);
+}
+Offset Log::recovery_point() const {
+  return state_->recovery_point.load(std::memory_order_acquire);
+}
+bool Log::broken() const {
+  return state_->broken.load(std::memory_order_acquire);
+}
+const std::string& Log::topic() const {
+  return state_->topic;
+}
+PartitionIndex Log::partition() const {
+  return state_->partition;
+}
+std::string Log::directory() const {
+  return state_->files->directory();
+}
+const RecoveryReport& Log::recovery() const {
+  return state_->recovery;
+}
 
 LeaderEpoch Log::latest_epoch() {
   std::lock_guard lock(state_->mutex);

@@ -19,13 +19,12 @@ namespace barnabas::storage {
 
 /// What opening a log found and did about it.
 struct RecoveryReport {
-  bool scanned = false;               ///< the last run did not end cleanly: batches were read and verified
+  bool scanned = false;  ///< the last run did not end cleanly: batches were read and verified
   uint64_t scanned_bytes = 0;
-  uint64_t truncated_bytes = 0;       ///< dropped behind the last good batch
-  Offset truncated_at = no_offset;    ///< log end after that; -1 when nothing was dropped
-  int segments_removed = 0;           ///< whole segments behind the damage
-  int indexes_rebuilt = 0;            ///< segments whose indexes were missing or wrong
-  std::string reason;                 ///< what was wrong at the cut: file, byte, found, expected
+  uint64_t truncated_bytes = 0;     ///< dropped behind the last good batch
+  Offset truncated_at = no_offset;  ///< log end after that; -1 when nothing was dropped
+  int segments_removed = 0;         ///< whole segments behind the damage
+  std::string reason;               ///< what was wrong at the cut: file, byte, found, expected
 
   bool lossless() const { return truncated_bytes == 0 && segments_removed == 0; }
   std::string to_string() const;
@@ -36,18 +35,19 @@ struct AppendResult {
   Offset last_offset;
   Offset log_start_offset;
   TimestampMs max_timestamp;
-  /// The batch is a repeat of an idempotent producer and was not appended again; offsets and timestamp are those of the
-  /// first time.
+  /// The batch is a repeat of an idempotent producer and was not appended again; offsets and timestamp are
+  /// those of the first time.
   bool duplicate = false;
 };
 
 struct ReadResult {
-  /// Whole batches of one segment; the first one contains the asked offset (or follows it, after a gap). Length 0: nothing
-  /// to read below the bound. Stays readable while segments are deleted.
+  /// Whole batches of one segment; the first one contains the asked offset (or follows it, after a gap).
+  /// Length 0: nothing to read below the bound. Stays readable while segments are deleted.
   io::FileSlice slice;
   /// Where to go on reading; may name a batch base before the next record in a compacted log.
   Offset next_offset;
-  /// Only without at_least_one_batch: the first batch alone is larger than max_bytes, and so the slice is empty.
+  /// Only without at_least_one_batch: the first batch alone is larger than max_bytes, and so the slice is
+  /// empty.
   bool first_batch_incomplete = false;
 };
 
@@ -80,18 +80,21 @@ struct SegmentInfo {
 
 struct LogState;
 
-/// The log of one partition: a directory of segments as Apache Kafka lays it out (docs/formats/log-segment.md).
+/// The log of one partition: a directory of segments as Apache Kafka lays it out
+/// (docs/formats/log-segment.md).
 ///
-/// Threads: every method may be called from any thread, except that nothing may run beside the destructor. Appends to one
-/// log follow one another; reads run beside them and beside everything else. "Blocks" marks methods that wait for a device
-/// and belong on the disk pool; the others only touch the page cache (a read of cold data may still wait for it).
+/// Threads: every method may be called from any thread, except that nothing may run beside the destructor.
+/// Appends to one log follow one another; reads run beside them and beside everything else. "Blocks" marks
+/// methods that wait for a device and belong on the disk pool; the others only touch the page cache (a read
+/// of cold data may still wait for it).
 ///
-/// Durability: append puts records into the page cache. They survive a power cut when a flush() that began after the append
-/// has returned; recovery_point() says up to where that is so.
+/// Durability: append puts records into the page cache. They survive a power cut when a flush() that began
+/// after the append has returned; recovery_point() says up to where that is so.
 ///
-/// Errors: ErrorKind::no_space leaves the log as it was and usable. After any other failed write that could not be undone,
-/// or a failed sync, the log is broken for good: appends and flushes answer ErrorKind::offline, reads go on as long as the
-/// device lets them. Whoever gets ErrorKind::io takes the directory offline (LogManager::report).
+/// Errors: ErrorKind::no_space leaves the log as it was and usable. After any other failed write that could
+/// not be undone, or a failed sync, the log is broken for good: appends and flushes answer
+/// ErrorKind::offline, reads go on as long as the device lets them. Whoever gets ErrorKind::io takes the
+/// directory offline (LogManager::report).
 class Log {
  public:
   struct OpenOptions {
@@ -109,12 +112,12 @@ class Log {
     TimestampMs now;
   };
 
-  /// Opens the log in `directory`, or makes an empty one there. After a clean stop this reads names and sizes only; indexes,
-  /// epochs and producer state are loaded when they are first needed. Otherwise everything from the recovery point on is
-  /// verified, what is behind the first damage is dropped, and indexes, epochs and producer state are made again; see
-  /// recovery(). Leftovers of deletions and compactions are dealt with as Kafka does. Blocks.
-  /// `disk` and `files` must outlive the log.
-  /// ErrorKind::unsupported: messages of the formats before version 2; no batch is touched then.
+  /// Opens the log in `directory`, or makes an empty one there. After a clean stop this reads names and sizes
+  /// only; indexes, epochs and producer state are loaded when they are first needed. Otherwise everything
+  /// from the recovery point on is verified, what is behind the first damage is dropped, and indexes, epochs
+  /// and producer state are made again; see recovery(). Leftovers of deletions and compactions are dealt with
+  /// as Kafka does. Blocks. `disk` and `files` must outlive the log. ErrorKind::unsupported: messages of the
+  /// formats before version 2; no batch is touched then.
   static Result<std::unique_ptr<Log>> open(io::Disk& disk, FilePool& files, std::string directory,
                                            OpenOptions options);
 
@@ -123,27 +126,28 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  // --- appending -------------------------------------------------------------------------------------------------------
+  // --- appending -------------------------------------------------------------------------------------------
 
-  /// Appends one or more whole batches that produce validation has passed, in one write: all or nothing. Offsets from the
-  /// log end on and the leader epoch are patched into `batches` in place, which must live until the return only.
-  /// ErrorKind::out_of_order_sequence, invalid_producer_epoch (see ProducerState), invalid (transaction state), no_space,
-  /// too_large (above segment.bytes), offline. After an error nothing was appended, and the next append gets these offsets.
+  /// Appends one or more whole batches that produce validation has passed, in one write: all or nothing.
+  /// Offsets from the log end on and the leader epoch are patched into `batches` in place, which must live
+  /// until the return only. ErrorKind::out_of_order_sequence, invalid_producer_epoch (see ProducerState),
+  /// invalid (transaction state), no_space, too_large (above segment.bytes), offline. After an error nothing
+  /// was appended, and the next append gets these offsets.
   Result<AppendResult> append_as_leader(MutableByteView batches, LeaderEpoch epoch, TimestampMs now,
                                         AppendOrigin origin = AppendOrigin::client);
 
-  /// Appends batches that a leader has appended before, with their offsets and epochs as given; gaps are allowed.
-  /// A last batch that is cut is left out. Checksums are verified. ErrorKind::out_of_range: begins below the log end;
-  /// corrupt.
+  /// Appends batches that a leader has appended before, with their offsets and epochs as given; gaps are
+  /// allowed. A last batch that is cut is left out. Checksums are verified. ErrorKind::out_of_range: begins
+  /// below the log end; corrupt.
   Result<AppendResult> append_as_follower(ByteView batches, TimestampMs now);
 
-  // --- reading ---------------------------------------------------------------------------------------------------------
+  // --- reading ---------------------------------------------------------------------------------------------
 
-  /// Batches from the one that contains `from`, all of them ending below `upper_bound` (high watermark, last stable offset or
-  /// log end), at most max_bytes of them; with at_least_one_batch the first one is given whatever its size.
-  /// A reader that goes on where it stopped, or at the end of the log, costs no search.
-  /// ErrorKind::out_of_range: `from` is below the log start or above the log end. `from` at or above upper_bound, but within
-  /// the log, is an empty result.
+  /// Batches from the one that contains `from`, all of them ending below `upper_bound` (high watermark, last
+  /// stable offset or log end), at most max_bytes of them; with at_least_one_batch the first one is given
+  /// whatever its size. A reader that goes on where it stopped, or at the end of the log, costs no search.
+  /// ErrorKind::out_of_range: `from` is below the log start or above the log end. `from` at or above
+  /// upper_bound, but within the log, is an empty result.
   Result<ReadResult> read(Offset from, uint64_t max_bytes, Offset upper_bound, bool at_least_one_batch);
 
   Offset log_start_offset() const;
@@ -152,13 +156,13 @@ class Log {
   /// Everything below survives a power cut.
   Offset recovery_point() const;
 
-  /// First record, in log order, with a timestamp at or after `timestamp`, among those at or above the log start; nullopt:
-  /// there is none. Exact within batches.
+  /// First record, in log order, with a timestamp at or after `timestamp`, among those at or above the log
+  /// start; nullopt: there is none. Exact within batches.
   Result<std::optional<TimestampedOffset>> offset_for_timestamp(TimestampMs timestamp);
   /// First record that has the largest timestamp of the log; nullopt: the log is empty.
   Result<std::optional<TimestampedOffset>> offset_of_max_timestamp();
 
-  // --- leader epochs ---------------------------------------------------------------------------------------------------
+  // --- leader epochs ---------------------------------------------------------------------------------------
 
   /// -1 when there is none.
   LeaderEpoch latest_epoch();
@@ -169,7 +173,7 @@ class Log {
   /// This node has become leader in `epoch`; it begins at the log end. Durable after the next flush.
   void assign_epoch_start(LeaderEpoch epoch, Offset start);
 
-  // --- producers and transactions --------------------------------------------------------------------------------------
+  // --- producers and transactions --------------------------------------------------------------------------
 
   /// High watermark, or the first offset of the oldest transaction that is not decided below it.
   Offset last_stable_offset(Offset high_watermark);
@@ -180,44 +184,49 @@ class Log {
   /// Forgets producers that were silent for producer.id.expiration.ms.
   void expire_producers(TimestampMs now);
 
-  // --- durability ------------------------------------------------------------------------------------------------------
+  // --- durability ------------------------------------------------------------------------------------------
 
-  /// Makes everything appended so far durable, and the names of new files before it. Returns the log end that is durable
-  /// now. Appends and reads go on meanwhile; calls that overlap share their syncs. An error breaks the log for good. Blocks.
+  /// Makes everything appended so far durable, and the names of new files before it. Returns the log end that
+  /// is durable now. Appends and reads go on meanwhile; calls that overlap share their syncs. An error breaks
+  /// the log for good. Blocks.
   Result<Offset> flush();
   /// flush.messages or flush.ms is reached.
   bool flush_due(TimestampMs now) const;
-  /// Flushes and leaves the directory so that opening it needs no scan: indexes complete and trimmed, producer snapshot at
-  /// the log end. Afterwards all calls answer ErrorKind::closed. Blocks.
+  /// Flushes and leaves the directory so that opening it needs no scan: indexes complete and trimmed,
+  /// producer snapshot at the log end. Afterwards all calls answer ErrorKind::closed. Blocks.
   Result<void> close_clean();
 
-  // --- size and age ----------------------------------------------------------------------------------------------------
+  // --- size and age ----------------------------------------------------------------------------------------
 
-  /// Begins a new segment if the active one has outlived segment.ms without an append. Returns whether it did.
+  /// Begins a new segment if the active one has outlived segment.ms without an append. Returns whether it
+  /// did.
   Result<bool> roll_if_due(TimestampMs now);
   /// Begins a new segment unless the active one is empty.
   Result<void> roll(TimestampMs now);
 
-  /// Deletes segments by age, size and log start offset (see retention.h), never one that reaches above `high_watermark`.
-  /// Deleted files are renamed to "….deleted" only; see take_deleted_files().
+  /// Deletes segments by age, size and log start offset (see retention.h), never one that reaches above
+  /// `high_watermark`. Flushes before. Deleted files are renamed to "….deleted" only; see
+  /// take_deleted_files(). Blocks.
   Result<RetentionResult> apply_retention(TimestampMs now, Offset high_watermark);
-  /// Moves the log start offset up to `offset` (never down); returns the log start. ErrorKind::out_of_range: above the log
-  /// end. Durable through the log-start-offset checkpoint, which the caller writes. Segments go with the next retention.
+  /// Moves the log start offset up to `offset` (never down); returns the log start. ErrorKind::out_of_range:
+  /// above the log end. Durable through the log-start-offset checkpoint, which the caller writes. Segments go
+  /// with the next retention.
   Result<Offset> delete_records_before(Offset offset);
   /// Paths of files that were renamed away since the last call; to be removed after file.delete.delay.ms.
   std::vector<std::string> take_deleted_files();
 
-  /// Drops every batch that ends at or above `offset`, durably. Does nothing when that is not below the log end. The caller
-  /// writes the recovery-point checkpoint before it appends again. An error breaks the log. Blocks.
+  /// Drops every batch that ends at or above `offset`, durably. Does nothing when that is not below the log
+  /// end. The caller writes the recovery-point checkpoint before it appends again. An error breaks the log.
+  /// Blocks.
   Result<void> truncate_to(Offset offset);
-  /// Drops everything, durably; the log goes on at `offset`, which is its start and end then. Checkpoint and errors as with
-  /// truncate_to. Blocks.
+  /// Drops everything, durably; the log goes on at `offset`, which is its start and end then. Checkpoint and
+  /// errors as with truncate_to. Blocks.
   Result<void> truncate_fully_and_start_at(Offset offset);
 
   uint64_t size_bytes() const;
   std::vector<SegmentInfo> segments() const;  ///< oldest first
 
-  // --- the log as a thing ----------------------------------------------------------------------------------------------
+  // --- the log as a thing ----------------------------------------------------------------------------------
 
   const std::string& topic() const;
   PartitionIndex partition() const;
@@ -231,8 +240,8 @@ class Log {
   const RecoveryReport& recovery() const;
   bool broken() const;
 
-  /// The topic is being deleted: refuses appends and flushes from now on, gives all descriptors back, renames the directory.
-  /// The caller syncs the parent directory. Readers that hold a slice keep it.
+  /// The topic is being deleted: refuses appends and flushes from now on, gives all descriptors back, renames
+  /// the directory. The caller syncs the parent directory. Readers that hold a slice keep it.
   Result<void> rename_directory(const std::string& directory);
 
  private:

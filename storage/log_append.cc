@@ -45,7 +45,8 @@ Result<Appending> prepare_as_leader(MutableByteView bytes, Offset next_offset, L
     const MutableByteView rest = bytes.subspan(at);
     BARNABAS_ASSIGN(RecordBatchHeader header, RecordBatchHeader::parse(rest));
     if (header.size_bytes() > rest.size() || header.last_offset_delta < 0)
-      return fail(ErrorKind::invalid, "append of a batch of " + std::to_string(header.size_bytes()) + " bytes, last offset delta " +
+      return fail(ErrorKind::invalid, "append of a batch of " + std::to_string(header.size_bytes()) +
+                                          " bytes, last offset delta " +
                                           std::to_string(header.last_offset_delta) + ", with " +
                                           std::to_string(rest.size()) + " bytes");
     header.base_offset = next_offset;
@@ -71,11 +72,13 @@ Result<Appending> prepare_as_follower(ByteView bytes, Offset next_offset) {
     if (step == protocol::BatchIterator::Step::old_message)
       return fail(ErrorKind::unsupported, "replicated message of an old format");
     if (step != protocol::BatchIterator::Step::batch)
-      return fail(ErrorKind::corrupt, "replicated bytes at " + std::to_string(iterator.position()) + " are no batch");
+      return fail(ErrorKind::corrupt,
+                  "replicated bytes at " + std::to_string(iterator.position()) + " are no batch");
     BARNABAS_ASSIGN(const auto batch, protocol::validate_stored_batch(iterator.batch().bytes()));
     const RecordBatchHeader header = batch.header();
     if (header.base_offset < next_offset)
-      return fail(ErrorKind::out_of_range, "replicated batch at offset " + std::to_string(header.base_offset.value()) +
+      return fail(ErrorKind::out_of_range, "replicated batch at offset " +
+                                               std::to_string(header.base_offset.value()) +
                                                ", the log end is " + std::to_string(next_offset.value()));
     next_offset = header.next_offset();
     appending.add(header, at);
@@ -108,8 +111,9 @@ Result<void> check_producers(LogState& log, Appending& appending, AppendOrigin o
     appending.marker = marker;
     const auto completed = producers.ended_by(header, *marker);
     if (completed && completed->aborted)
-      appending.aborted = AbortedTransaction{completed->producer_id, completed->first_offset, completed->last_offset,
-                                             producers.stable_offset_after(*completed)};
+      appending.aborted =
+          AbortedTransaction{completed->producer_id, completed->first_offset, completed->last_offset,
+                             producers.stable_offset_after(*completed)};
   }
   return {};
 }
@@ -134,7 +138,8 @@ void update_producers(LogState& log, const Appending& appending) {
     const AbortedTransaction aborted{completed->producer_id, completed->first_offset, completed->last_offset,
                                      log.producers->stable_offset_after(*completed)};
     static_cast<void>(
-        transaction_index::append(log.disk(), log.active().path(transaction_index_suffix), aborted).has_value());
+        transaction_index::append(log.disk(), log.active().path(transaction_index_suffix), aborted)
+            .has_value());
   }
   if (log.producers->has_unstable()) log.maybe_unstable.store(true, std::memory_order_release);
 }
@@ -147,7 +152,8 @@ Result<void> write(LogState& log, const Appending& appending) {
   Result<void> written = file->write_at(appending.bytes, position);
   if (written && appending.aborted) {
     segment.set_may_have_aborted(true);
-    written = transaction_index::append(log.disk(), segment.path(transaction_index_suffix), *appending.aborted);
+    written =
+        transaction_index::append(log.disk(), segment.path(transaction_index_suffix), *appending.aborted);
   }
   if (written) return {};
   if (auto undone = file->truncate(position); !undone) return log.broken_by(std::move(undone).error());
@@ -157,9 +163,11 @@ Result<void> write(LogState& log, const Appending& appending) {
 Result<AppendResult> append(LogState& log, Appending& appending, TimestampMs now) {
   if (appending.bytes.size() > static_cast<std::size_t>(log.config->segment_bytes))
     return fail(ErrorKind::too_large, "append of " + std::to_string(appending.bytes.size()) +
-                                          " bytes, segment.bytes is " + std::to_string(log.config->segment_bytes));
+                                          " bytes, segment.bytes is " +
+                                          std::to_string(log.config->segment_bytes));
   Result<void> roll_error;
-  if (log.must_roll(appending.bytes.size(), appending.max_timestamp, appending.last_offset(), now, roll_error)) {
+  if (log.must_roll(appending.bytes.size(), appending.max_timestamp, appending.last_offset(), now,
+                    roll_error)) {
     BARNABAS_TRY(log.roll(appending.base_offset(), now));
   }
   BARNABAS_TRY(roll_error);
@@ -189,7 +197,8 @@ Result<AppendResult> append(LogState& log, Appending& appending, TimestampMs now
                       .max_timestamp = appending.max_timestamp};
 }
 
-// With append_mutex held. A batch that would be refused may be a repeat of one that a snapshot had no room for.
+// With append_mutex held. A batch that would be refused may be a repeat of one that a snapshot had no room
+// for.
 Result<std::optional<ProducerBatch>> find_duplicate(LogState& log, const RecordBatchHeader& header) {
   BARNABAS_TRY(log.load_producers());
   if (auto known = log.producers->find_duplicate(header)) return known;

@@ -10,10 +10,14 @@ namespace {
 
 std::string describe(const RetentionPlan& plan, const LogConfig& config) {
   switch (plan.reason) {
-    case RetentionPlan::Reason::log_start_offset: return "they lie below the log start offset";
-    case RetentionPlan::Reason::size: return "retention.bytes is " + std::to_string(config.retention_bytes);
-    case RetentionPlan::Reason::time: return "retention.ms is " + std::to_string(config.retention_ms);
-    case RetentionPlan::Reason::none: break;
+    case RetentionPlan::Reason::log_start_offset:
+      return "they lie below the log start offset";
+    case RetentionPlan::Reason::size:
+      return "retention.bytes is " + std::to_string(config.retention_bytes);
+    case RetentionPlan::Reason::time:
+      return "retention.ms is " + std::to_string(config.retention_ms);
+    case RetentionPlan::Reason::none:
+      break;
   }
   return {};
 }
@@ -42,8 +46,8 @@ Result<std::vector<RetentionSegment>> retention_facts(LogState& log, TimestampMs
 
 }  // namespace
 
-// With append_mutex held. One by one, so that a crash in between leaves no hole: from the front when the oldest go, from the
-// back when the newest do.
+// With append_mutex held. One by one, so that a crash in between leaves no hole: from the front when the
+// oldest go, from the back when the newest do.
 Result<void> LogState::delete_segments(std::size_t first, std::size_t count) {
   BARNABAS_ASSERT(count < segments.size());
   const bool from_front = first == 0;
@@ -71,7 +75,8 @@ Result<RetentionPlan> prepare_retention(LogState& log, TimestampMs now, Offset h
   BARNABAS_TRY(log.active().prepare_append());
   auto rolled = log.roll(log.log_end.load(), now);
   // On a full disk the others must go all the same.
-  if (!rolled && rolled.error().kind != ErrorKind::no_space) return std::unexpected(std::move(rolled).error());
+  if (!rolled && rolled.error().kind != ErrorKind::no_space)
+    return std::unexpected(std::move(rolled).error());
   if (!rolled) --plan.segments;
   return plan;
 }
@@ -94,7 +99,8 @@ Result<RetentionResult> Log::apply_retention(TimestampMs now, Offset high_waterm
   BARNABAS_ASSIGN(RetentionPlan plan, prepare_retention(log, now, high_watermark, facts));
   plan.segments = std::min(plan.segments, log.segments.size() - 1);
   if (plan.segments == 0) return RetentionResult{};
-  RetentionResult result{.segments_deleted = static_cast<int>(plan.segments), .reason = describe(plan, *log.config)};
+  RetentionResult result{.segments_deleted = static_cast<int>(plan.segments),
+                         .reason = describe(plan, *log.config)};
   for (std::size_t i = 0; i < plan.segments; ++i) result.bytes_deleted += facts[i].size_bytes;
   BARNABAS_TRY(log.delete_segments(0, plan.segments));
   {
@@ -163,7 +169,8 @@ Result<void> cut(LogState& log, Offset offset) {
   BARNABAS_ASSIGN(const auto first_gone, segment.find_batch(offset, segment.size()));
   BARNABAS_TRY(segment.truncate(first_gone ? first_gone->position : segment.size()));
   const std::string transactions_path = segment.path(transaction_index_suffix);
-  BARNABAS_ASSIGN(std::vector<AbortedTransaction> aborted, transaction_index::read(log.disk(), transactions_path));
+  BARNABAS_ASSIGN(std::vector<AbortedTransaction> aborted,
+                  transaction_index::read(log.disk(), transactions_path));
   if (std::erase_if(aborted, [&](const AbortedTransaction& item) { return item.last_offset >= offset; }) != 0)
     BARNABAS_TRY(transaction_index::write(log.disk(), transactions_path, aborted));
   return log.rebuild_producers();
@@ -178,8 +185,7 @@ Result<void> LogState::start_anew(Offset offset, TimestampMs now) {
     renamed.insert(renamed.end(), names.begin(), names.end());
   }
   truncate_snapshots(no_offset);
-  BARNABAS_ASSIGN(std::shared_ptr<LogSegment> segment,
-                  LogSegment::create(files, offset, now));
+  BARNABAS_ASSIGN(std::shared_ptr<LogSegment> segment, LogSegment::create(files, offset, now));
   BARNABAS_TRY(disk().sync_directory(files->directory()));
   producers = std::make_unique<ProducerState>();
   maybe_unstable.store(false);
@@ -205,7 +211,8 @@ Result<void> Log::truncate_to(Offset offset) {
   std::lock_guard lock(log.append_mutex);
   BARNABAS_TRY(log.check_writable());
   if (offset >= log.log_end.load()) return {};
-  auto done = offset < log.segments.front()->base_offset() ? log.start_anew(offset, log.active().created()) : cut(log, offset);
+  auto done = offset < log.segments.front()->base_offset() ? log.start_anew(offset, log.active().created())
+                                                           : cut(log, offset);
   if (!done) return log.broken_by(std::move(done).error());
   return {};
 }
@@ -215,7 +222,8 @@ Result<void> Log::truncate_fully_and_start_at(Offset offset) {
   std::lock_guard flush_lock(log.flush_mutex);
   std::lock_guard lock(log.append_mutex);
   BARNABAS_TRY(log.check_writable());
-  if (auto done = log.start_anew(offset, log.active().created()); !done) return log.broken_by(std::move(done).error());
+  if (auto done = log.start_anew(offset, log.active().created()); !done)
+    return log.broken_by(std::move(done).error());
   return {};
 }
 

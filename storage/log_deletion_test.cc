@@ -14,17 +14,22 @@ using ::testing::ElementsAre;
 constexpr Offset all{1'000'000};
 
 RetentionSegment segment(int64_t next_offset, uint64_t bytes, int64_t largest_timestamp) {
-  return {.next_offset = Offset(next_offset), .size_bytes = bytes, .largest_timestamp = TimestampMs(largest_timestamp)};
+  return {.next_offset = Offset(next_offset),
+          .size_bytes = bytes,
+          .largest_timestamp = TimestampMs(largest_timestamp)};
 }
 
 TEST(RetentionPlan, old_segments_go_up_to_the_first_that_is_young_enough) {
   LogConfig config;
   config.retention_ms = 100;
-  const RetentionSegment segments[] = {segment(10, 5, 800), segment(20, 5, 950), segment(30, 5, 800), segment(40, 5, 990)};
+  const RetentionSegment segments[] = {segment(10, 5, 800), segment(20, 5, 950), segment(30, 5, 800),
+                                       segment(40, 5, 990)};
   EXPECT_EQ(plan_retention(segments, config, Offset{0}, all, TimestampMs{1'000}).segments, 1u);
-  EXPECT_EQ(plan_retention(segments, config, Offset{0}, all, TimestampMs{1'050}).segments, 1u) << "exactly at the limit stays";
+  EXPECT_EQ(plan_retention(segments, config, Offset{0}, all, TimestampMs{1'050}).segments, 1u)
+      << "exactly at the limit stays";
   EXPECT_EQ(plan_retention(segments, config, Offset{0}, all, TimestampMs{1'051}).segments, 3u);
-  EXPECT_EQ(plan_retention(segments, config, Offset{0}, all, TimestampMs{9'999}).segments, 4u) << "the active one too";
+  EXPECT_EQ(plan_retention(segments, config, Offset{0}, all, TimestampMs{9'999}).segments, 4u)
+      << "the active one too";
   config.retention_ms = -1;
   EXPECT_EQ(plan_retention(segments, config, Offset{0}, all, TimestampMs{9'999}).segments, 0u);
 }
@@ -32,7 +37,8 @@ TEST(RetentionPlan, old_segments_go_up_to_the_first_that_is_young_enough) {
 TEST(RetentionPlan, size_leaves_at_least_retention_bytes) {
   LogConfig config;
   config.retention_ms = -1;
-  const RetentionSegment segments[] = {segment(10, 30, 1), segment(20, 30, 1), segment(30, 30, 1), segment(40, 10, 1)};
+  const RetentionSegment segments[] = {segment(10, 30, 1), segment(20, 30, 1), segment(30, 30, 1),
+                                       segment(40, 10, 1)};
   for (auto [bytes, expected] : std::vector<std::pair<int64_t, std::size_t>>{
            {100, 0}, {71, 0}, {70, 1}, {41, 1}, {40, 2}, {10, 3}, {9, 3}, {0, 4}, {-1, 0}}) {
     config.retention_bytes = bytes;
@@ -44,7 +50,8 @@ TEST(RetentionPlan, times_in_the_future_do_not_stop_retention_by_size) {
   LogConfig config;
   config.retention_ms = 100;
   config.retention_bytes = 10;
-  const RetentionSegment segments[] = {segment(10, 10, 4'102'444'800'000), segment(20, 10, 4'102'444'800'000)};
+  const RetentionSegment segments[] = {segment(10, 10, 4'102'444'800'000),
+                                       segment(20, 10, 4'102'444'800'000)};
   EXPECT_EQ(plan_retention(segments, config, Offset{0}, all, TimestampMs{1'000}).segments, 1u);
 }
 
@@ -56,7 +63,8 @@ TEST(RetentionPlan, segments_below_the_log_start_go_in_compacted_logs_too) {
   const auto plan = plan_retention(segments, config, Offset{20}, all, TimestampMs{9'999'999});
   EXPECT_EQ(plan.segments, 2u);
   EXPECT_EQ(plan.reason, RetentionPlan::Reason::log_start_offset);
-  EXPECT_EQ(plan_retention(segments, config, Offset{30}, all, TimestampMs{9'999'999}).segments, 2u) << "not the active one";
+  EXPECT_EQ(plan_retention(segments, config, Offset{30}, all, TimestampMs{9'999'999}).segments, 2u)
+      << "not the active one";
 }
 
 TEST(RetentionPlan, nothing_above_the_high_watermark_goes) {
@@ -196,7 +204,8 @@ TEST_F(LogDeletionTest, truncation_drops_whole_batches_and_segments) {
   ASSERT_TRUE(log.log->truncate_to(Offset{5}));
   EXPECT_EQ(log.end(), Offset{5});
   EXPECT_EQ(log.log->recovery_point(), Offset{5});
-  EXPECT_EQ(log.offsets(), (std::vector<int64_t>{0, 1, 2, 3})) << "the batch that contains the offset goes as a whole";
+  EXPECT_EQ(log.offsets(), (std::vector<int64_t>{0, 1, 2, 3}))
+      << "the batch that contains the offset goes as a whole";
   EXPECT_EQ(log.log->latest_epoch(), LeaderEpoch{1});
   EXPECT_EQ(log.append(batch(1)).base_offset, Offset{5});
   log.checkpoint();
@@ -241,7 +250,8 @@ TEST_F(LogDeletionTest, a_finished_compaction_takes_the_place_of_its_segments) {
   const std::size_t size = batch(1).size();
   const std::string first = *log.disk.content(log.path(Offset{0}, ".log"));
   const std::string second = *log.disk.content(log.path(Offset{3}, ".log"));
-  log.disk.put_file(log.path(Offset{0}, ".log.swap"), first.substr(size, size) + second.substr(2 * size, size));
+  log.disk.put_file(log.path(Offset{0}, ".log.swap"),
+                    first.substr(size, size) + second.substr(2 * size, size));
   log.disk.put_file(log.path(Offset{0}, ".index.swap"), "");
   log.disk.put_file(log.path(Offset{0}, ".timeindex.swap"), "");
   log.config.cleanup_compact = true;

@@ -1,5 +1,5 @@
-// Every call to the disk fails once, at every point: nothing acknowledged is lost, nothing is half there, and a full disk is
-// no end.
+// Every call to the disk fails once, at every point: nothing acknowledged is lost, nothing is half there, and
+// a full disk is no end.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,10 +22,11 @@ LogConfig small_segments() {
   return config;
 }
 
-/// Lets call n = 1, 2, 3 … fail with `system_error` while `action` runs, until it gets through without meeting the fault.
-/// `check` looks at the log after each.
+/// Lets call n = 1, 2, 3 … fail with `system_error` while `action` runs, until it gets through without
+/// meeting the fault. `check` looks at the log after each.
 void fail_each_call(int system_error, const std::function<void(TestLog&)>& prepare,
-                    const std::function<bool(TestLog&)>& action, const std::function<void(TestLog&, bool)>& check) {
+                    const std::function<bool(TestLog&)>& action,
+                    const std::function<void(TestLog&, bool)>& check) {
   for (uint64_t n = 1; n < 500; ++n) {
     SCOPED_TRACE("call " + std::to_string(n));
     TestLog log;

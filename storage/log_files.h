@@ -18,9 +18,9 @@ inline constexpr std::string_view offset_index_suffix = ".index";
 inline constexpr std::string_view time_index_suffix = ".timeindex";
 inline constexpr std::string_view transaction_index_suffix = ".txnindex";
 inline constexpr std::string_view producer_snapshot_suffix = ".snapshot";
-inline constexpr std::string_view deleted_suffix = ".deleted";   ///< renamed away, to be removed
-inline constexpr std::string_view cleaned_suffix = ".cleaned";   ///< made by an unfinished compaction
-inline constexpr std::string_view swap_suffix = ".swap";         ///< made by a finished one, to take its place
+inline constexpr std::string_view deleted_suffix = ".deleted";  ///< renamed away, to be removed
+inline constexpr std::string_view cleaned_suffix = ".cleaned";  ///< made by an unfinished compaction
+inline constexpr std::string_view swap_suffix = ".swap";        ///< made by a finished one, to take its place
 inline constexpr std::string_view leader_epoch_checkpoint_name = "leader-epoch-checkpoint";
 inline constexpr std::string_view partition_metadata_name = "partition.metadata";
 
@@ -29,7 +29,8 @@ std::string segment_file_name(Offset base_offset, std::string_view suffix);
 /// The offset of such a name; nullopt if it is not 20 digits and exactly this suffix.
 std::optional<Offset> offset_of_file_name(std::string_view name, std::string_view suffix);
 
-/// What all parts of one log share: where its files are and through what they are reached. Safe for several threads.
+/// What all parts of one log share: where its files are and through what they are reached. Safe for several
+/// threads.
 class LogFiles {
  public:
   LogFiles(io::Disk& disk, FilePool& pool, std::string directory)

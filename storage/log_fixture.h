@@ -53,10 +53,13 @@ inline Bytes batch(const BatchShape& shape) {
   }
   return builder.build();
 }
-inline Bytes batch(int32_t records) { return batch(BatchShape{.records = records}); }
+inline Bytes batch(int32_t records) {
+  return batch(BatchShape{.records = records});
+}
 
 /// A control batch that ends a transaction.
-inline Bytes marker(int64_t producer_id, bool abort, int32_t coordinator_epoch = 0, int16_t producer_epoch = 0) {
+inline Bytes marker(int64_t producer_id, bool abort, int32_t coordinator_epoch = 0,
+                    int16_t producer_epoch = 0) {
   protocol::RecordBatchOptions options;
   options.producer_id = ProducerId(producer_id);
   options.producer_epoch = ProducerEpoch(producer_epoch);

@@ -10,7 +10,8 @@ struct Unsynced {
   Offset end;
   uint64_t end_position = 0;
   uint64_t generation = 0;
-  boost::container::small_vector<std::shared_ptr<LogSegment>, 2> segments;  ///< the last one is the active one
+  boost::container::small_vector<std::shared_ptr<LogSegment>, 2>
+      segments;  ///< the last one is the active one
   bool directory = false;
   bool parent = false;
   std::vector<std::string> files;
@@ -65,7 +66,8 @@ Result<Offset> flush(LogState& log) {  // with flush_mutex held
   if (unsynced.nothing(log.recovery_point.load())) return unsynced.end;
   if (auto synced = sync(log, unsynced); !synced) return log.broken_by(std::move(synced).error());
   if (unsynced.epochs) {
-    auto written = io::replace_file(log.disk(), log.files->path(leader_epoch_checkpoint_name), *unsynced.epochs);
+    auto written =
+        io::replace_file(log.disk(), log.files->path(leader_epoch_checkpoint_name), *unsynced.epochs);
     // No room for a new file: the old one is as it was, and nothing of the log is in doubt.
     if (!written && written.error().kind == ErrorKind::no_space) {
       std::lock_guard lock(log.mutex);
@@ -102,8 +104,8 @@ Result<void> Log::close_clean() {
   std::lock_guard flush_lock(log.flush_mutex);
   if (log.closed.load()) return {};
   std::lock_guard lock(log.append_mutex);
-  // Nothing of a log that never had a record is worth a sync: what a power cut spoils is made again. With thousands of such
-  // partitions the broker stops in no time.
+  // Nothing of a log that never had a record is worth a sync: what a power cut spoils is made again. With
+  // thousands of such partitions the broker stops in no time.
   const bool worth_syncing = log.log_end.load() > Offset{0} || log.active().size() > 0;
   const bool changed = log.changed_since_open && worth_syncing;
   if (changed) {

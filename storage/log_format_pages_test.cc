@@ -1,4 +1,5 @@
-// Holds the pages of docs/formats about a partition's files against the code, and against what Apache Kafka wrote.
+// Holds the pages of docs/formats about a partition's files against the code, and against what Apache Kafka
+// wrote.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -68,7 +69,9 @@ void expect_rows_fill(const std::string& text, const std::string& first_field, s
   for (std::string line; std::getline(lines, line) && at < size;) {
     std::istringstream cells(line);
     std::string bar, offset, bytes;
-    if (!std::getline(cells, bar, '|') || !std::getline(cells, offset, '|') || !std::getline(cells, bytes, '|')) continue;
+    if (!std::getline(cells, bar, '|') || !std::getline(cells, offset, '|') ||
+        !std::getline(cells, bytes, '|'))
+      continue;
     if (line.find("| " + first_field + " |") != std::string::npos) inside = true;
     if (!inside || offset.find_first_of("0123456789") == std::string::npos) continue;
     EXPECT_EQ(std::stoul(offset), at) << line;
@@ -87,7 +90,8 @@ TEST(LogFormatPages, offset_index_is_as_described) {
 TEST(LogFormatPages, time_index_is_as_described) {
   const std::string bytes = bytes_of("time-index.md");
   EXPECT_EQ(bytes, kafkas("00000000000000000000.timeindex"));
-  EXPECT_EQ(TimeIndexEntry::load(as_byte_view(bytes).data()), (TimeIndexEntry{TimestampMs{1'700'000'000'030}, 3}));
+  EXPECT_EQ(TimeIndexEntry::load(as_byte_view(bytes).data()),
+            (TimeIndexEntry{TimestampMs{1'700'000'000'030}, 3}));
   expect_rows_fill(page("time-index.md"), "timestamp", TimeIndexEntry::size_bytes);
 }
 
@@ -126,7 +130,8 @@ TEST(LogFormatPages, small_files_are_as_described) {
   const auto epochs = LeaderEpochCache::parse(text);
   ASSERT_TRUE(epochs) << epochs.error().message;
   EXPECT_EQ(epochs->format(), text);
-  EXPECT_EQ(LeaderEpochCache::parse(kafkas("leader-epoch-checkpoint"))->format(), kafkas("leader-epoch-checkpoint"));
+  EXPECT_EQ(LeaderEpochCache::parse(kafkas("leader-epoch-checkpoint"))->format(),
+            kafkas("leader-epoch-checkpoint"));
 }
 
 }  // namespace

@@ -141,7 +141,8 @@ TEST_F(LogTransactionTest, the_last_stable_offset_waits_for_the_oldest_transacti
   log.append(batch(in_transaction(2, 0)));     // 4
   EXPECT_EQ(log.log->last_stable_offset(log.end()), Offset{2});
   end(1, false);  // 5
-  EXPECT_EQ(log.log->last_stable_offset(Offset{5}), Offset{2}) << "the marker is not below the high watermark";
+  EXPECT_EQ(log.log->last_stable_offset(Offset{5}), Offset{2})
+      << "the marker is not below the high watermark";
   EXPECT_EQ(log.log->last_stable_offset(Offset{6}), Offset{4});
   end(2, true);
   EXPECT_EQ(log.log->last_stable_offset(log.end()), log.end());
@@ -156,7 +157,8 @@ TEST_F(LogTransactionTest, aborted_transactions_are_indexed_as_kafka_does) {
   end(3, false);                               // 6
   const AbortedTransaction first{ProducerId{1}, Offset{0}, Offset{3}, Offset{2}};
   const AbortedTransaction second{ProducerId{2}, Offset{2}, Offset{4}, Offset{5}};
-  EXPECT_THAT(log.log->aborted_transactions(Offset{0}, log.end()).value(), ::testing::ElementsAre(first, second));
+  EXPECT_THAT(log.log->aborted_transactions(Offset{0}, log.end()).value(),
+              ::testing::ElementsAre(first, second));
   EXPECT_THAT(log.log->aborted_transactions(Offset{4}, log.end()).value(), ::testing::ElementsAre(second));
   EXPECT_THAT(log.log->aborted_transactions(Offset{0}, Offset{2}).value(), ::testing::ElementsAre(first));
   EXPECT_THAT(log.log->aborted_transactions(Offset{5}, log.end()).value(), ::testing::IsEmpty());

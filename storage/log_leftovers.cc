@@ -23,7 +23,8 @@ std::string_view without(std::string_view name, std::string_view suffix) {
 }
 
 Result<Offset> end_of_segment(LogFiles& files, const std::string& name, Offset base_offset) {
-  BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, files.disk().open(files.path(name), io::OpenMode::read));
+  BARNABAS_ASSIGN(const std::shared_ptr<io::File> file,
+                  files.disk().open(files.path(name), io::OpenMode::read));
   BARNABAS_ASSIGN(const uint64_t size, file->size());
   BatchVerifier verifier(*file, base_offset, size, /*check_crc=*/false);
   while (true) {
@@ -33,7 +34,8 @@ Result<Offset> end_of_segment(LogFiles& files, const std::string& name, Offset b
 }
 
 // A compaction that had finished its new segments: they take the place of what they were made of.
-Result<void> complete_swap(LogFiles& files, const std::vector<std::string>& swaps, std::vector<std::string>& names) {
+Result<void> complete_swap(LogFiles& files, const std::vector<std::string>& swaps,
+                           std::vector<std::string>& names) {
   Offset first(std::numeric_limits<int64_t>::max()), end{-1};
   for (const std::string& swap : swaps) {
     const auto base = offset_of_file_name(without(swap, swap_suffix), log_suffix);
@@ -78,7 +80,8 @@ Result<void> remove_orphaned_indexes(LogFiles& files, std::vector<std::string>& 
 
 }  // namespace
 
-Result<std::vector<std::string>> clean_leftovers(LogFiles& files, const std::vector<io::DirectoryEntry>& entries) {
+Result<std::vector<std::string>> clean_leftovers(LogFiles& files,
+                                                 const std::vector<io::DirectoryEntry>& entries) {
   std::vector<std::string> names, swaps, cleaned;
   Offset first_cleaned(std::numeric_limits<int64_t>::max());
   for (const io::DirectoryEntry& entry : entries) {
@@ -95,7 +98,8 @@ Result<std::vector<std::string>> clean_leftovers(LogFiles& files, const std::vec
       names.push_back(entry.name);
     }
   }
-  // Swap files at or above an unfinished one belong to the same step, which had not ended: the old segments stay.
+  // Swap files at or above an unfinished one belong to the same step, which had not ended: the old segments
+  // stay.
   std::erase_if(swaps, [&](const std::string& swap) {
     const auto offset = offset_of_any(without(swap, swap_suffix));
     if (offset && *offset < first_cleaned) return false;

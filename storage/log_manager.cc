@@ -50,7 +50,7 @@ LogManager::LogManager(io::Disk& disk, FilePool& files, LogDirectories directori
 
 LogManager::~LogManager() = default;
 
-// --- looking ---
+// --- looking -----------------------------------------------------------------------------------------------
 
 Result<LogManager::Entry> LogManager::find(const TopicPartition& name) const {
   const std::lock_guard guard(mutex_);
@@ -120,7 +120,7 @@ std::vector<Uuid> LogManager::usable_directories() const {
   return ids;
 }
 
-// --- making ---
+// --- making ------------------------------------------------------------------------------------------------
 
 Result<std::shared_ptr<Log>> LogManager::create(const TopicPartition& name, const CreateOptions& options,
                                                 TimestampMs now) {
@@ -204,7 +204,7 @@ Result<std::shared_ptr<Log>> LogManager::open_new(const TopicPartition& name, co
   return log;
 }
 
-// --- taking out ---
+// --- taking out --------------------------------------------------------------------------------------------
 
 Result<LogManager::Entry> LogManager::take_out(const TopicPartition& name, const std::string& new_name) {
   const NameGuard guard(*this, name);
@@ -260,7 +260,7 @@ Result<void> LogManager::set_aside(const TopicPartition& name) {
   return sync_names(*entry.directory);
 }
 
-// --- the offline rule ---
+// --- the offline rule --------------------------------------------------------------------------------------
 
 void LogManager::report(const TopicPartition& name, const Error& error) {
   if (error.kind != ErrorKind::io) return;

@@ -17,7 +17,7 @@ constexpr unsigned closing_threads = 8;
 
 }  // namespace
 
-// --- the timer ---
+// --- the timer ---------------------------------------------------------------------------------------------
 
 Instant LogManager::tick(Instant now, TimestampMs wall) {
   if (schedule_.empty()) {
@@ -105,7 +105,7 @@ void LogManager::expire_producers(TimestampMs wall) {
   for (const auto& [name, entry] : entries()) entry.log->expire_producers(wall);
 }
 
-// --- checkpoints ---
+// --- checkpoints -------------------------------------------------------------------------------------------
 
 Offset LogManager::checkpointed_high_watermark(const TopicPartition& name) const {
   const std::lock_guard guard(mutex_);
@@ -228,7 +228,7 @@ void LogManager::write_checkpoints() {
   checkpoint_all(CheckpointFile::cleaner);
 }
 
-// --- the end ---
+// --- the end -----------------------------------------------------------------------------------------------
 
 Result<void> LogManager::shut_down(BrokerEpoch broker_epoch) {
   std::optional<Error> first;

@@ -61,7 +61,7 @@ class LogManagerTest : public testing::Test {
   std::set<std::string> lost_;
 };
 
-// --- creating and loading ---
+// --- creating and loading ----------------------------------------------------------------------------------
 
 TEST_F(LogManagerTest, partitions_go_where_the_fewest_are) {
   start();
@@ -194,7 +194,7 @@ TEST_F(LogManagerTest, topics_get_their_own_settings) {
   EXPECT_EQ(node_->get(partition("long")).value()->config()->retention_ms, 1000);
 }
 
-// --- deleting ---
+// --- deleting ----------------------------------------------------------------------------------------------
 
 TEST_F(LogManagerTest, a_deleted_name_can_come_back_while_the_old_files_are_there) {
   node_.config.file_delete_delay_ms = 1000;
@@ -262,7 +262,7 @@ TEST_F(LogManagerTest, a_log_that_was_set_aside_is_kept_and_never_loaded) {
   EXPECT_EQ(directories_of_kind("/a", DirectoryKind::stray), 1U);
 }
 
-// --- failing directories ---
+// --- failing directories -----------------------------------------------------------------------------------
 
 TEST_F(LogManagerTest, a_dead_directory_takes_its_partitions_with_it_and_no_others) {
   start();
@@ -388,7 +388,7 @@ TEST_F(LogManagerTest, a_directory_that_fails_at_the_stop_is_not_marked_clean_an
   EXPECT_FALSE(exists("/b/.kafka_cleanshutdown"));
 }
 
-// --- checkpoints and periodic work ---
+// --- checkpoints and periodic work -------------------------------------------------------------------------
 
 TEST_F(LogManagerTest, high_watermarks_are_checkpointed_and_those_nobody_knows_are_kept) {
   start();

@@ -12,7 +12,8 @@ std::string format_partition_metadata(const Uuid& topic_id) {
 Result<Uuid> parse_partition_metadata(std::string_view text) {
   constexpr std::string_view version = "version: 0\n", key = "topic_id: ";
   if (!text.starts_with(version) || !text.substr(version.size()).starts_with(key))
-    return fail(ErrorKind::corrupt, "partition.metadata: unexpected \"" + std::string(text.substr(0, 60)) + "\"");
+    return fail(ErrorKind::corrupt,
+                "partition.metadata: unexpected \"" + std::string(text.substr(0, 60)) + "\"");
   std::string_view id = text.substr(version.size() + key.size());
   if (id.ends_with('\n')) id.remove_suffix(1);
   return Uuid::parse(id);
@@ -36,8 +37,9 @@ Result<void> write_partition_metadata(LogState& log, const Uuid& topic_id) {
 Result<void> ensure_partition_metadata(LogState& log, const Log::OpenOptions& options, bool there) {
   if (there && options.clean) return {};
   if (there) {
-    BARNABAS_ASSIGN(const std::string text,
-                    io::read_file(log.disk(), log.files->path(partition_metadata_name), partition_metadata_bytes_max));
+    BARNABAS_ASSIGN(
+        const std::string text,
+        io::read_file(log.disk(), log.files->path(partition_metadata_name), partition_metadata_bytes_max));
     if (parse_partition_metadata(text)) return {};
   }
   if (options.topic_id.is_zero()) return {};
@@ -53,12 +55,14 @@ Result<std::vector<io::DirectoryEntry>> list_or_make(LogState& log) {
   return std::vector<io::DirectoryEntry>{};
 }
 
-Result<void> load_segments(LogState& log, const std::vector<std::string>& names, const Log::OpenOptions& options) {
+Result<void> load_segments(LogState& log, const std::vector<std::string>& names,
+                           const Log::OpenOptions& options) {
   std::vector<Offset> bases, with_aborted;
   for (const std::string& name : names) {
     if (auto base = offset_of_file_name(name, log_suffix)) bases.push_back(*base);
     if (auto base = offset_of_file_name(name, transaction_index_suffix)) with_aborted.push_back(*base);
-    if (auto snapshot = offset_of_file_name(name, producer_snapshot_suffix)) log.snapshots.push_back(*snapshot);
+    if (auto snapshot = offset_of_file_name(name, producer_snapshot_suffix))
+      log.snapshots.push_back(*snapshot);
   }
   std::ranges::sort(bases);
   std::ranges::sort(log.snapshots);
@@ -75,12 +79,13 @@ Result<void> load_segments(LogState& log, const std::vector<std::string>& names,
   return {};
 }
 
-// The log end after a clean stop. Two witnesses that agree, checkpoint and snapshot, save looking into the files; nullopt when
-// the files do not look like a clean stop.
+// The log end after a clean stop. Two witnesses that agree, checkpoint and snapshot, save looking into the
+// files; nullopt when the files do not look like a clean stop.
 Result<std::optional<Offset>> find_clean_end(LogState& log, Offset recovery_point) {
   LogSegment& segment = log.active();
   if (segment.size() == 0) return segment.base_offset();
-  if (recovery_point > segment.base_offset() && !log.snapshots.empty() && log.snapshots.back() == recovery_point)
+  if (recovery_point > segment.base_offset() && !log.snapshots.empty() &&
+      log.snapshots.back() == recovery_point)
     return recovery_point;
   auto near = segment.batch_start_before(segment.size());
   if (!near && near.error().kind == ErrorKind::corrupt) return std::nullopt;
@@ -138,11 +143,13 @@ Result<std::unique_ptr<LogState>> open_log(io::Disk& disk, FilePool& pool, std::
 
 }  // namespace
 
-Result<std::unique_ptr<Log>> Log::open(io::Disk& disk, FilePool& files, std::string directory, OpenOptions options) {
+Result<std::unique_ptr<Log>> Log::open(io::Disk& disk, FilePool& files, std::string directory,
+                                       OpenOptions options) {
   BARNABAS_ASSIGN(std::unique_ptr<LogState> state, open_log(disk, files, std::move(directory), options));
   const bool recovered = state->recovery.scanned && state->log_end.load() > Offset{0};
   std::unique_ptr<Log> log(new Log(std::move(state)));
-  // What a recovery found may be shown to consumers from now on, so it must not be lost to the next power cut.
+  // What a recovery found may be shown to consumers from now on, so it must not be lost to the next power
+  // cut.
   if (!recovered) return log;
   if (auto flushed = log->flush(); !flushed && flushed.error().kind != ErrorKind::no_space)
     return std::unexpected(std::move(flushed).error());
@@ -153,7 +160,8 @@ Result<Uuid> Log::topic_id() {
   LogState& log = *state_;
   std::lock_guard lock(log.mutex);
   if (log.topic_id_loaded) return log.topic_id;
-  auto text = io::read_file(log.disk(), log.files->path(partition_metadata_name), partition_metadata_bytes_max);
+  auto text =
+      io::read_file(log.disk(), log.files->path(partition_metadata_name), partition_metadata_bytes_max);
   if (!text && text.error().kind != ErrorKind::not_found) return std::unexpected(std::move(text).error());
   if (text) {
     BARNABAS_ASSIGN(log.topic_id, parse_partition_metadata(*text));

@@ -83,7 +83,8 @@ Result<void> LogState::complete_history(ProducerStateEntry& entry) {
   std::vector<ProducerBatch> found;  // newest first
   uint64_t budget = history_bytes_max;
   const std::size_t wanted = ProducerStateEntry::batches_max - entry.batch_count;
-  for (std::size_t i = segment_index(oldest_known.last_offset) + 1; i-- > 0 && budget > 0 && found.size() < wanted;) {
+  for (std::size_t i = segment_index(oldest_known.last_offset) + 1;
+       i-- > 0 && budget > 0 && found.size() < wanted;) {
     LogSegment& segment = *segments[i];
     uint64_t from = 0;
     if (segment.size() > budget) {
@@ -97,8 +98,10 @@ Result<void> LogState::complete_history(ProducerStateEntry& entry) {
       BARNABAS_ASSIGN(const std::optional<BatchAt> batch, scanner.next());
       if (!batch || batch->header.last_offset() >= oldest_known.last_offset) break;
       const protocol::RecordBatchHeader& header = batch->header;
-      if (header.producer_id == entry.producer_id && header.producer_epoch == entry.epoch && !header.is_control())
-        here.push_back({header.last_sequence(), header.last_offset_delta, header.last_offset(), header.max_timestamp});
+      if (header.producer_id == entry.producer_id && header.producer_epoch == entry.epoch &&
+          !header.is_control())
+        here.push_back(
+            {header.last_sequence(), header.last_offset_delta, header.last_offset(), header.max_timestamp});
     }
     found.insert(found.end(), here.rbegin(), here.rend());
   }

@@ -9,10 +9,10 @@ namespace {
 /// What a read needs to know, as it was at one moment.
 struct ReadPlan {
   std::shared_ptr<LogSegment> segment;
-  Offset segment_end;                  ///< where the next segment begins, or the log end
-  uint64_t size = 0;                   ///< of the segment
-  std::optional<uint64_t> from;        ///< position of the batch to begin with, if known
-  std::optional<uint64_t> limit;       ///< position of the first batch that is not below the bound, if known
+  Offset segment_end;             ///< where the next segment begins, or the log end
+  uint64_t size = 0;              ///< of the segment
+  std::optional<uint64_t> from;   ///< position of the batch to begin with, if known
+  std::optional<uint64_t> limit;  ///< position of the first batch that is not below the bound, if known
   uint64_t generation = 0;
 };
 
@@ -38,8 +38,8 @@ struct Cut {
 };
 
 // Where to stop when not all of [from, limit) fits: behind the last whole batch that does.
-Result<Cut> cut_at_batch(LogSegment& segment, io::File& file, uint64_t from, uint64_t limit, uint64_t max_bytes,
-                         bool at_least_one_batch, Offset limit_offset) {
+Result<Cut> cut_at_batch(LogSegment& segment, io::File& file, uint64_t from, uint64_t limit,
+                         uint64_t max_bytes, bool at_least_one_batch, Offset limit_offset) {
   BARNABAS_ASSIGN(const uint64_t near, segment.batch_start_before(from + max_bytes));
   HeaderScanner scanner(file, std::max(near, from), limit);
   while (true) {
@@ -85,19 +85,21 @@ Result<ReadResult> Log::read(Offset from, uint64_t max_bytes, Offset upper_bound
       plan.limit = batch ? batch->position : plan.size;
     }
     if (*plan.limit <= *plan.from) {
-      if (upper_bound <= plan.segment_end || *plan.from < plan.size) return ReadResult{.slice = {}, .next_offset = from};
+      if (upper_bound <= plan.segment_end || *plan.from < plan.size)
+        return ReadResult{.slice = {}, .next_offset = from};
       from = plan.segment_end;  // an empty segment
       continue;
     }
     BARNABAS_ASSIGN(std::shared_ptr<io::File> file, segment.file());
     Cut cut{*plan.limit, std::min(upper_bound, plan.segment_end)};
     if (*plan.limit - *plan.from > max_bytes) {
-      BARNABAS_ASSIGN(cut, cut_at_batch(segment, *file, *plan.from, *plan.limit, max_bytes, at_least_one_batch,
-                                        cut.next_offset));
+      BARNABAS_ASSIGN(cut, cut_at_batch(segment, *file, *plan.from, *plan.limit, max_bytes,
+                                        at_least_one_batch, cut.next_offset));
     }
     {
       std::lock_guard lock(log.mutex);
-      if (log.generation == plan.generation) log.known_positions.add(cut.next_offset, segment.base_offset(), cut.end);
+      if (log.generation == plan.generation)
+        log.known_positions.add(cut.next_offset, segment.base_offset(), cut.end);
     }
     return ReadResult{.slice = {std::move(file), *plan.from, cut.end - *plan.from},
                       .next_offset = cut.next_offset,

@@ -35,16 +35,17 @@ class SegmentRecovery {
       damage_ = verifier.damage();
       log_.recovery.truncated_bytes += size - good;
       BARNABAS_TRY(file->truncate(good));
-      // At once: if nothing is left, no flush will find anything to sync, and a clean stop would vouch for the damage.
+      // At once: if nothing is left, no flush will find anything to sync, and a clean stop would vouch for
+      // the damage.
       BARNABAS_TRY(file->sync_data());
     }
     segment_.set_size(good);
-    // On a full disk the index entries stay in memory: that it is full must not keep what is there from being read.
+    // On a full disk the index entries stay in memory: that it is full must not keep what is there from being
+    // read.
     if (auto finished = segment_.finish_indexes(); !finished && finished.error().kind != ErrorKind::no_space)
       return std::unexpected(std::move(finished).error());
     segment_.set_may_have_aborted(!aborted_.empty());
-    BARNABAS_TRY(
-        transaction_index::write(log_.disk(), segment_.path(transaction_index_suffix), aborted_));
+    BARNABAS_TRY(transaction_index::write(log_.disk(), segment_.path(transaction_index_suffix), aborted_));
     return verifier.next_offset();
   }
 
@@ -91,16 +92,18 @@ void note_damage(LogState& log, Offset end, const std::string& reason) {
   log.recovery.reason = reason;
 }
 
-// Whether the next segment can follow. Compaction leaves gaps, a lost write before the recovery point is impossible; any
-// other gap is a write that a power cut has lost, behind which nothing may stay.
+// Whether the next segment can follow. Compaction leaves gaps, a lost write before the recovery point is
+// impossible; any other gap is a write that a power cut has lost, behind which nothing may stay.
 bool follows(const LogState& log, Offset end, Offset next_base, Offset recovery_point) {
-  return next_base == end || (next_base > end && (log.config->cleanup_compact || next_base <= recovery_point));
+  return next_base == end ||
+         (next_base > end && (log.config->cleanup_compact || next_base <= recovery_point));
 }
 
 }  // namespace
 
 Result<LeaderEpochCache> read_epochs(LogState& log, std::size_t segments) {
-  auto text = io::read_file(log.disk(), log.files->path(leader_epoch_checkpoint_name), epoch_checkpoint_bytes_max);
+  auto text =
+      io::read_file(log.disk(), log.files->path(leader_epoch_checkpoint_name), epoch_checkpoint_bytes_max);
   if (!text && text.error().kind == ErrorKind::io) return std::unexpected(std::move(text).error());
   if (text) {
     if (auto epochs = LeaderEpochCache::parse(*text)) return *epochs;
@@ -150,8 +153,9 @@ Result<void> recover(LogState& log, Offset recovery_point) {
     const bool gap = !follows(log, end, next_base, recovery_point);
     if (recovery.damage().empty() && !gap) continue;
     if (recovery.damage().empty())
-      note_damage(log, end, segment->path(log_suffix) + ": ends at offset " + std::to_string(end.value()) +
-                                ", the next segment begins at " + std::to_string(next_base.value()));
+      note_damage(log, end,
+                  segment->path(log_suffix) + ": ends at offset " + std::to_string(end.value()) +
+                      ", the next segment begins at " + std::to_string(next_base.value()));
     BARNABAS_TRY(drop_segments(log, i + 1));
     break;
   }

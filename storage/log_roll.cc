@@ -21,7 +21,8 @@ bool LogState::must_roll(uint64_t bytes, TimestampMs max_timestamp, Offset last_
     error = std::unexpected(first.error());
     return false;
   }
-  // Kafka's clock here is the records' own: old data that is loaded in one go does not make a segment per batch.
+  // Kafka's clock here is the records' own: old data that is loaded in one go does not make a segment per
+  // batch.
   const int64_t waited = *first >= TimestampMs{0} ? max_timestamp - *first : now - segment.created();
   int64_t limit = config->segment_ms;
   if (config->cleanup_compact) limit = std::min(limit, config->max_compaction_lag_ms);
@@ -68,7 +69,7 @@ Result<void> Log::roll(TimestampMs now) {
   return state_->roll(state_->log_end.load(), now);
 }
 
-// --- producer snapshots --------------------------------------------------------------------------------------------------
+// --- producer snapshots ------------------------------------------------------------------------------------
 
 Result<void> LogState::write_snapshot(Offset offset) {
   if (offset == Offset{0} || (!snapshots.empty() && snapshots.back() >= offset)) return {};

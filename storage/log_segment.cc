@@ -7,7 +7,8 @@
 
 namespace barnabas::storage {
 
-LogSegment::LogSegment(std::shared_ptr<LogFiles> files, Offset base_offset, uint64_t size, TimestampMs created)
+LogSegment::LogSegment(std::shared_ptr<LogFiles> files, Offset base_offset, uint64_t size,
+                       TimestampMs created)
     : files_(std::move(files)), base_offset_(base_offset), created_(created), size_(size) {
   max_timestamp_.offset = base_offset;
 }
@@ -45,7 +46,8 @@ Result<std::shared_ptr<io::File>> LogSegment::file() {
   const bool deleted_before = deleted_.load(std::memory_order_acquire);
   auto file = open();
   // Renamed between asking for the name and opening it.
-  if (!file && file.error().kind == ErrorKind::not_found && deleted_before != deleted_.load(std::memory_order_acquire))
+  if (!file && file.error().kind == ErrorKind::not_found &&
+      deleted_before != deleted_.load(std::memory_order_acquire))
     file = open();
   return file;
 }
@@ -55,7 +57,7 @@ Result<std::shared_ptr<io::File>> LogSegment::index_file(bool create) {
                             [this] { return path(offset_index_suffix); });
 }
 
-// --- loading -----------------------------------------------------------------------------------------------------------
+// --- loading -----------------------------------------------------------------------------------------------
 
 // False: missing or not usable.
 Result<bool> LogSegment::load_offset_index() {
@@ -66,8 +68,9 @@ Result<bool> LogSegment::load_offset_index() {
   if (bytes % OffsetIndexEntry::size_bytes != 0 || bytes > std::numeric_limits<int32_t>::max()) return false;
   const auto count = static_cast<uint32_t>(bytes / OffsetIndexEntry::size_bytes);
   // Kafka allocates an index at full size and cuts the zeros off when it stops cleanly.
-  BARNABAS_ASSIGN(const auto last, find_last_in_file<OffsetIndexEntry>(
-                                       **file, count, [](const OffsetIndexEntry& entry) { return !entry.is_zero(); }));
+  BARNABAS_ASSIGN(const auto last,
+                  find_last_in_file<OffsetIndexEntry>(
+                      **file, count, [](const OffsetIndexEntry& entry) { return !entry.is_zero(); }));
   const uint32_t stored = last ? last->second + 1 : 0;
   if (stored < count) BARNABAS_TRY((*file)->truncate(uint64_t{stored} * OffsetIndexEntry::size_bytes));
   if (last && (last->first.relative_offset < 0 || last->first.position < 0 ||
@@ -84,8 +87,9 @@ Result<bool> LogSegment::load_time_index() {
   BARNABAS_ASSIGN(const uint64_t bytes, (*file)->size());
   if (bytes % TimeIndexEntry::size_bytes != 0 || bytes > std::numeric_limits<int32_t>::max()) return false;
   const auto count = static_cast<uint32_t>(bytes / TimeIndexEntry::size_bytes);
-  BARNABAS_ASSIGN(const auto last, find_last_in_file<TimeIndexEntry>(
-                                       **file, count, [](const TimeIndexEntry& entry) { return !entry.is_zero(); }));
+  BARNABAS_ASSIGN(const auto last,
+                  find_last_in_file<TimeIndexEntry>(
+                      **file, count, [](const TimeIndexEntry& entry) { return !entry.is_zero(); }));
   const uint32_t stored = last ? last->second + 1 : 0;
   if (stored < count) BARNABAS_TRY((*file)->truncate(uint64_t{stored} * TimeIndexEntry::size_bytes));
   if (last && (last->first.relative_offset < 0 || last->first.timestamp < TimestampMs{0})) return false;
@@ -105,7 +109,7 @@ Result<void> LogSegment::load_indexes() {
   return {};
 }
 
-// --- looking up --------------------------------------------------------------------------------------------------------
+// --- looking up --------------------------------------------------------------------------------------------
 
 template <class BelowOrAt>
 Result<std::optional<OffsetIndexEntry>> LogSegment::find_index_entry(BelowOrAt&& below_or_at) {
@@ -140,9 +144,9 @@ Result<std::optional<BatchAt>> LogSegment::find_batch(Offset target, uint64_t en
     while (true) {
       auto batch = scanner.next();
       // An index that leads nowhere is one that a power cut has damaged: make it again, and read without it.
-      const bool misled = first && from_entry &&
-                          (!batch || !*batch ||
-                           (*batch)->header.last_offset() != base_offset_ + entry->relative_offset);
+      const bool misled =
+          first && from_entry &&
+          (!batch || !*batch || (*batch)->header.last_offset() != base_offset_ + entry->relative_offset);
       if (misled) {
         BARNABAS_TRY(rebuild_indexes(default_index_interval_bytes));
         break;

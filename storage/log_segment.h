@@ -20,13 +20,15 @@ namespace barnabas::storage {
 /// For indexes that are made again where no setting is at hand.
 inline constexpr int32_t default_index_interval_bytes = 4096;
 
-/// One segment of a log: the file of batches and its indexes. What the indexes say is loaded when it is first needed, made
-/// again from the batches when it is missing or wrong, and for new batches kept in memory in front of the file.
+/// One segment of a log: the file of batches and its indexes. What the indexes say is loaded when it is first
+/// needed, made again from the batches when it is missing or wrong, and for new batches kept in memory in
+/// front of the file.
 ///
 /// Threads: look-ups from any thread, beside one writer (who has the log's append lock).
 class LogSegment {
  public:
-  /// Stands for files that are there; nothing is read. `size` is the part of the log file that holds good batches.
+  /// Stands for files that are there; nothing is read. `size` is the part of the log file that holds good
+  /// batches.
   LogSegment(std::shared_ptr<LogFiles> files, Offset base_offset, uint64_t size, TimestampMs created);
   /// Makes the files of an empty segment. What may lie there from an earlier attempt goes.
   static Result<std::shared_ptr<LogSegment>> create(std::shared_ptr<LogFiles> files, Offset base_offset,
@@ -40,7 +42,7 @@ class LogSegment {
   /// The log file, open for reading and writing.
   Result<std::shared_ptr<io::File>> file();
 
-  // --- looking up ------------------------------------------------------------------------------------------------------
+  // --- looking up ------------------------------------------------------------------------------------------
 
   /// The first batch that ends at or above `target`, of those below `end`; nullopt when there is none.
   Result<std::optional<BatchAt>> find_batch(Offset target, uint64_t end);
@@ -57,7 +59,7 @@ class LogSegment {
   /// Largest timestamp of the first batch: where the segment's age counts from. -1 when empty.
   Result<TimestampMs> first_timestamp();
 
-  // --- writing ---------------------------------------------------------------------------------------------------------
+  // --- writing ---------------------------------------------------------------------------------------------
 
   /// Loads what note_batch goes on from. To be called before the first write.
   Result<void> prepare_append();
@@ -76,7 +78,8 @@ class LogSegment {
   Result<void> truncate(uint64_t position);
   /// Makes both indexes anew from batches [0, size).
   Result<void> rebuild_indexes(int32_t index_interval_bytes);
-  /// For somebody who walks over the batches anyway: empties the indexes, to be filled by note_batch and finish_indexes.
+  /// For somebody who walks over the batches anyway: empties the indexes, to be filled by note_batch and
+  /// finish_indexes.
   Result<void> begin_rebuild();
 
   /// fdatasync of the log file, and of the index files once the segment is finished.

@@ -16,12 +16,14 @@ void LogSegment::note_batch(const protocol::RecordBatchHeader& header, uint64_t 
   const int64_t relative = header.last_offset() - base_offset_;
   BARNABAS_ASSERT(relative >= 0 && relative <= INT32_MAX && position <= INT32_MAX);
   if (position == 0) first_timestamp_ = header.max_timestamp;
-  if (header.max_timestamp > max_timestamp_.timestamp) max_timestamp_ = {header.max_timestamp, header.last_offset()};
+  if (header.max_timestamp > max_timestamp_.timestamp)
+    max_timestamp_ = {header.max_timestamp, header.last_offset()};
   if (bytes_since_index_entry_ > static_cast<uint32_t>(std::max(index_interval_bytes, 0))) {
     offset_index_.append({static_cast<int32_t>(relative), static_cast<int32_t>(position)});
     const auto last = time_index_.last();
     if (max_timestamp_.timestamp > (last ? last->timestamp : no_timestamp))
-      time_index_.append({max_timestamp_.timestamp, static_cast<int32_t>(max_timestamp_.offset - base_offset_)});
+      time_index_.append(
+          {max_timestamp_.timestamp, static_cast<int32_t>(max_timestamp_.offset - base_offset_)});
     bytes_since_index_entry_ = 0;
   }
   bytes_since_index_entry_ += static_cast<uint32_t>(header.size_bytes());
@@ -60,7 +62,8 @@ Result<void> LogSegment::finish_indexes() {
   BARNABAS_TRY(load_indexes());
   const auto last = time_index_.last();
   if (max_timestamp_.timestamp > (last ? last->timestamp : no_timestamp))
-    time_index_.append({max_timestamp_.timestamp, static_cast<int32_t>(max_timestamp_.offset - base_offset_)});
+    time_index_.append(
+        {max_timestamp_.timestamp, static_cast<int32_t>(max_timestamp_.offset - base_offset_)});
   BARNABAS_TRY(write_tails());
   offset_index_.shrink();
   time_index_.shrink();
@@ -105,8 +108,8 @@ Result<void> LogSegment::rebuild_locked(int32_t index_interval_bytes) {
     const protocol::RecordBatchHeader& header = batch->header;
     const int64_t relative = header.last_offset() - base_offset_;
     if (relative < 0 || relative > INT32_MAX || batch->position > INT32_MAX)
-      return fail(ErrorKind::corrupt, log->path() + ", byte " + std::to_string(batch->position) + ": last offset " +
-                                          std::to_string(header.last_offset().value()));
+      return fail(ErrorKind::corrupt, log->path() + ", byte " + std::to_string(batch->position) +
+                                          ": last offset " + std::to_string(header.last_offset().value()));
     if (header.max_timestamp > max.timestamp) max = {header.max_timestamp, header.last_offset()};
     if (bytes_since > static_cast<uint64_t>(std::max(index_interval_bytes, 0))) {
       offsets.append({static_cast<int32_t>(relative), static_cast<int32_t>(batch->position)});
@@ -183,7 +186,8 @@ void LogSegment::assume_synced() {
 Result<std::vector<std::string>> LogSegment::mark_deleted() {
   std::vector<std::string> renamed;
   io::Disk& disk = files_->disk();
-  for (std::string_view suffix : {log_suffix, offset_index_suffix, time_index_suffix, transaction_index_suffix}) {
+  for (std::string_view suffix :
+       {log_suffix, offset_index_suffix, time_index_suffix, transaction_index_suffix}) {
     const std::string name = files_->path(base_offset_, suffix);
     std::string deleted = name + std::string(deleted_suffix);
     auto result = disk.rename(name, deleted);

@@ -15,8 +15,8 @@
 
 namespace barnabas::storage {
 
-/// Offsets at which batches begin, with their positions: where readers stopped, where flushes ended. So who reads on there
-/// needs no search. A few, the oldest is replaced.
+/// Offsets at which batches begin, with their positions: where readers stopped, where flushes ended. So who
+/// reads on there needs no search. A few, the oldest is replaced.
 class KnownPositions {
  public:
   void add(Offset offset, Offset segment, uint64_t position) {
@@ -45,7 +45,8 @@ class KnownPositions {
   uint8_t next_ = 0;
 };
 
-/// The inside of a Log. Locks are taken in this order: flush_mutex, append_mutex, mutex, then those of segments.
+/// The inside of a Log. Locks are taken in this order: flush_mutex, append_mutex, mutex, then those of
+/// segments.
 struct LogState {
   LogState(io::Disk& disk, FilePool& pool, std::string directory, const Log::OpenOptions& options);
 
@@ -57,7 +58,8 @@ struct LogState {
 
   // With append_mutex held.
   LogSegment& active() { return *segments.back(); }
-  bool must_roll(uint64_t bytes, TimestampMs max_timestamp, Offset last_offset, TimestampMs now, Result<void>& error);
+  bool must_roll(uint64_t bytes, TimestampMs max_timestamp, Offset last_offset, TimestampMs now,
+                 Result<void>& error);
   Result<void> roll(Offset base_offset, TimestampMs now);
   Result<void> load_producers();
   Result<void> write_snapshot(Offset offset);
@@ -75,7 +77,8 @@ struct LogState {
 
   // With mutex held.
   void load_epochs();
-  /// Index of the segment that `offset` falls into: the last one that begins at or below it; 0 if all begin above.
+  /// Index of the segment that `offset` falls into: the last one that begins at or below it; 0 if all begin
+  /// above.
   std::size_t segment_index(Offset offset) const;
   void note_epoch(LeaderEpoch epoch, Offset start);
 
@@ -84,9 +87,9 @@ struct LogState {
   const PartitionIndex partition;
   RecoveryReport recovery;
 
-  std::mutex flush_mutex;   ///< one flush at a time
-  std::mutex append_mutex;  ///< one change of content at a time
-  mutable std::mutex mutex; ///< short; all members below, unless said otherwise
+  std::mutex flush_mutex;    ///< one flush at a time
+  std::mutex append_mutex;   ///< one change of content at a time
+  mutable std::mutex mutex;  ///< short; all members below, unless said otherwise
 
   // Changed with append_mutex and mutex held; either is enough to read.
   std::shared_ptr<const LogConfig> config;
@@ -97,7 +100,8 @@ struct LogState {
   std::atomic<Offset> recovery_point{Offset{0}};  ///< changed with mutex held
   std::atomic<bool> broken = false;
   std::atomic<bool> closed = false;
-  std::atomic<bool> maybe_unstable = true;  ///< a transaction may be undecided; true until producers are loaded
+  std::atomic<bool> maybe_unstable =
+      true;  ///< a transaction may be undecided; true until producers are loaded
   std::atomic<int64_t> first_unflushed_ms = -1;
 
   // With append_mutex.
@@ -123,12 +127,14 @@ struct LogState {
 
 // The steps of Log::open, on a state that nobody else knows yet.
 
-/// Deals with what deletions and compactions left behind in the directory, as Kafka does, and returns the names that remain.
-Result<std::vector<std::string>> clean_leftovers(LogFiles& files, const std::vector<io::DirectoryEntry>& entries);
+/// Deals with what deletions and compactions left behind in the directory, as Kafka does, and returns the
+/// names that remain.
+Result<std::vector<std::string>> clean_leftovers(LogFiles& files,
+                                                 const std::vector<io::DirectoryEntry>& entries);
 /// Verifies everything from the recovery point on; sets the log end.
 Result<void> recover(LogState& log, Offset recovery_point);
-/// Epochs from the checkpoint file, or from the batches of the first `segments` segments when there is none that can be
-/// read.
+/// Epochs from the checkpoint file, or from the batches of the first `segments` segments when there is none
+/// that can be read.
 Result<LeaderEpochCache> read_epochs(LogState& log, std::size_t segments);
 
 }  // namespace barnabas::storage

@@ -241,7 +241,14 @@ TEST_F(LogTest, messages_of_old_formats_are_refused_and_kept) {
   log.log.reset();
   // A message of version 1: offset 0, length 30, crc, magic 1.
   const char message[] =
-      "\0\0\0\0\0\0\0\0" "\0\0\0\x1e" "\0\0\0\0" "\x01\0" "\0\0\0\0\0\0\0\x05" "\0\0\0\0" "\0\0\0\x08" "12345678";
+      "\0\0\0\0\0\0\0\0"
+      "\0\0\0\x1e"
+      "\0\0\0\0"
+      "\x01\0"
+      "\0\0\0\0\0\0\0\x05"
+      "\0\0\0\0"
+      "\0\0\0\x08"
+      "12345678";
   std::string bytes(message, sizeof message - 1);
   uint32_t crc = ~0u;
   for (char c : bytes.substr(16)) {

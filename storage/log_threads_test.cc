@@ -1,5 +1,5 @@
-// Appends, reads, flushes, rolls, retention and truncation of one log from several threads. The thread sanitizer looks on in
-// its own build.
+// Appends, reads, flushes, rolls, retention and truncation of one log from several threads. The thread
+// sanitizer looks on in its own build.
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,8 @@ SegmentList list_segments(const LogState& log) {
 }
 
 // The first record at or after `timestamp` in one segment.
-Result<std::optional<TimestampedOffset>> find_in_segment(LogSegment& segment, TimestampMs timestamp, Offset from) {
+Result<std::optional<TimestampedOffset>> find_in_segment(LogSegment& segment, TimestampMs timestamp,
+                                                         Offset from) {
   BARNABAS_ASSIGN(const Offset near, segment.offset_before_timestamp(timestamp));
   const uint64_t size = segment.size();
   BARNABAS_ASSIGN(const auto first, segment.find_batch(std::max(near, from), size));
@@ -29,7 +30,8 @@ Result<std::optional<TimestampedOffset>> find_in_segment(LogSegment& segment, Ti
     BARNABAS_ASSIGN(const std::vector<std::byte> bytes, read_batch(*file, batch->position, size));
     BARNABAS_ASSIGN(const auto record, protocol::find_first_record_at_or_after(
                                            protocol::RecordBatchView::trusted(bytes), timestamp, from));
-    if (record) return TimestampedOffset{record->timestamp, record->offset, batch->header.partition_leader_epoch};
+    if (record)
+      return TimestampedOffset{record->timestamp, record->offset, batch->header.partition_leader_epoch};
   }
 }
 
@@ -48,7 +50,8 @@ Result<std::optional<TimestampedOffset>> Log::offset_for_timestamp(TimestampMs t
 
 Result<std::optional<TimestampedOffset>> Log::offset_of_max_timestamp() {
   const SegmentList list = list_segments(*state_);
-  // What lies below the log start does not count; Kafka looks at whole segments, and so does this but for the first.
+  // What lies below the log start does not count; Kafka looks at whole segments, and so does this but for the
+  // first.
   std::optional<LogSegment::MaxTimestamp> best;
   std::shared_ptr<LogSegment> where;
   for (const auto& segment : list.segments) {

@@ -8,8 +8,8 @@ namespace barnabas::storage {
 namespace producer_snapshot {
 namespace {
 
-constexpr std::size_t epoch_at = 8, last_sequence_at = 10, last_offset_at = 14, offset_delta_at = 22, timestamp_at = 26,
-                      coordinator_epoch_at = 34, transaction_at = 38;
+constexpr std::size_t epoch_at = 8, last_sequence_at = 10, last_offset_at = 14, offset_delta_at = 22,
+                      timestamp_at = 26, coordinator_epoch_at = 34, transaction_at = 38;
 static_assert(transaction_at + sizeof(int64_t) == entry_bytes);
 static_assert(crc_from + sizeof(int32_t) == header_bytes);
 
@@ -50,7 +50,8 @@ std::vector<std::byte> format(const std::vector<ProducerStateEntry>& entries) {
   std::vector<std::byte> bytes(header_bytes + entries.size() * entry_bytes);
   store_big_endian(bytes.data(), version);
   store_big_endian(bytes.data() + crc_from, static_cast<int32_t>(entries.size()));
-  for (std::size_t i = 0; i < entries.size(); ++i) store(entries[i], bytes.data() + header_bytes + i * entry_bytes);
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    store(entries[i], bytes.data() + header_bytes + i * entry_bytes);
   store_big_endian(bytes.data() + crc_at, crc32c(ByteView(bytes).subspan(crc_from)));
   return bytes;
 }
@@ -73,15 +74,16 @@ Result<std::vector<ProducerStateEntry>> parse(ByteView bytes) {
   for (std::size_t at = header_bytes; at < bytes.size(); at += entry_bytes) {
     entries.push_back(load(bytes.data() + at));
     if (entries.back().producer_id < ProducerId{0})
-      return fail(ErrorKind::corrupt, "producer snapshot: producer id " +
-                                          std::to_string(entries.back().producer_id.value()));
+      return fail(ErrorKind::corrupt,
+                  "producer snapshot: producer id " + std::to_string(entries.back().producer_id.value()));
   }
   return entries;
 }
 
 }  // namespace producer_snapshot
 
-Result<std::optional<EndTransactionMarker>> read_end_transaction_marker(const protocol::RecordBatchView& batch) {
+Result<std::optional<EndTransactionMarker>> read_end_transaction_marker(
+    const protocol::RecordBatchView& batch) {
   constexpr int16_t abort_type = 0, commit_type = 1;
   constexpr std::size_t coordinator_epoch_at = 2;
   if (batch.record_count() == 0) return std::nullopt;
@@ -90,15 +92,17 @@ Result<std::optional<EndTransactionMarker>> read_end_transaction_marker(const pr
   BARNABAS_ASSIGN(const bool there, reader.next(record));
   if (!there) return std::nullopt;
   const auto key = record.key();
-  if (!key || key->size() < 2 * sizeof(int16_t)) return fail(ErrorKind::corrupt, "control record without a type");
+  if (!key || key->size() < 2 * sizeof(int16_t))
+    return fail(ErrorKind::corrupt, "control record without a type");
   const auto type = load_big_endian<int16_t>(key->data() + sizeof(int16_t));
   if (type != abort_type && type != commit_type) return std::nullopt;
   const auto value = record.value();
   if (!value || value->size() < coordinator_epoch_at + sizeof(int32_t))
     return fail(ErrorKind::corrupt, "transaction marker without a coordinator epoch");
-  return EndTransactionMarker{.abort = type == abort_type,
-                              .coordinator_epoch = load_big_endian<int32_t>(value->data() + coordinator_epoch_at),
-                              .timestamp = record.timestamp};
+  return EndTransactionMarker{
+      .abort = type == abort_type,
+      .coordinator_epoch = load_big_endian<int32_t>(value->data() + coordinator_epoch_at),
+      .timestamp = record.timestamp};
 }
 
 }  // namespace barnabas::storage

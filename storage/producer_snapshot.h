@@ -28,8 +28,9 @@ Result<std::vector<ProducerStateEntry>> parse(ByteView bytes);
 
 }  // namespace producer_snapshot
 
-/// Reads the record of a control batch that ends a transaction; nullopt when it is another kind of control batch, or an
-/// empty one that compaction left. ErrorKind::corrupt or invalid_record when it cannot be read.
-Result<std::optional<EndTransactionMarker>> read_end_transaction_marker(const protocol::RecordBatchView& batch);
+/// Reads the record of a control batch that ends a transaction; nullopt when it is another kind of control
+/// batch, or an empty one that compaction left. ErrorKind::corrupt or invalid_record when it cannot be read.
+Result<std::optional<EndTransactionMarker>> read_end_transaction_marker(
+    const protocol::RecordBatchView& batch);
 
 }  // namespace barnabas::storage

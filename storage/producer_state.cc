@@ -11,7 +11,9 @@ namespace {
 
 constexpr int64_t sequence_count = int64_t{std::numeric_limits<int32_t>::max()} + 1;
 
-bool follows(int32_t last, int32_t next) { return next == (int64_t{last} + 1) % sequence_count; }
+bool follows(int32_t last, int32_t next) {
+  return next == (int64_t{last} + 1) % sequence_count;
+}
 
 std::string describe(const protocol::RecordBatchHeader& batch) {
   return "producer " + std::to_string(batch.producer_id.value()) + " epoch " +
@@ -24,8 +26,9 @@ std::unexpected<Error> old_epoch(const protocol::RecordBatchHeader& batch, Produ
 }
 
 std::unexpected<Error> out_of_order(const protocol::RecordBatchHeader& batch, int32_t expected) {
-  return fail(ErrorKind::out_of_order_sequence, describe(batch) + ": sequence " + std::to_string(batch.base_sequence) +
-                                                    ", expected " + std::to_string(expected));
+  return fail(ErrorKind::out_of_order_sequence, describe(batch) + ": sequence " +
+                                                    std::to_string(batch.base_sequence) + ", expected " +
+                                                    std::to_string(expected));
 }
 
 }  // namespace
@@ -55,7 +58,8 @@ std::optional<ProducerBatch> ProducerState::find_duplicate(const protocol::Recor
   const ProducerStateEntry* entry = find(batch.producer_id);
   if (entry == nullptr || entry->epoch != batch.producer_epoch) return std::nullopt;
   for (const ProducerBatch& known : entry->known_batches())
-    if (known.first_sequence() == batch.base_sequence && known.last_sequence == batch.last_sequence()) return known;
+    if (known.first_sequence() == batch.base_sequence && known.last_sequence == batch.last_sequence())
+      return known;
   return std::nullopt;
 }
 
@@ -69,17 +73,19 @@ Result<void> ProducerState::check(const protocol::RecordBatchHeader& batch, Appe
     if (batch.producer_epoch != entry->epoch) {
       if (batch.base_sequence != 0) return out_of_order(batch, 0);
     } else if (!follows(entry->last_sequence(), batch.base_sequence)) {
-      return out_of_order(batch, static_cast<int32_t>((int64_t{entry->last_sequence()} + 1) % sequence_count));
+      return out_of_order(batch,
+                          static_cast<int32_t>((int64_t{entry->last_sequence()} + 1) % sequence_count));
     }
   }
   if (entry->current_txn_first_offset != no_offset && !batch.is_transactional())
-    return fail(ErrorKind::invalid, describe(batch) + ": a batch outside of the transaction that began at offset " +
+    return fail(ErrorKind::invalid, describe(batch) +
+                                        ": a batch outside of the transaction that began at offset " +
                                         std::to_string(entry->current_txn_first_offset.value()));
   return {};
 }
 
-Result<void> ProducerState::check_marker(const protocol::RecordBatchHeader& batch, const EndTransactionMarker& marker,
-                                         AppendOrigin origin) const {
+Result<void> ProducerState::check_marker(const protocol::RecordBatchHeader& batch,
+                                         const EndTransactionMarker& marker, AppendOrigin origin) const {
   if (origin == AppendOrigin::replication) return {};
   const ProducerStateEntry* entry = find(batch.producer_id);
   if (entry == nullptr) return {};

@@ -16,8 +16,8 @@
 
 namespace barnabas::storage {
 
-/// Who appends. Checks differ as in Kafka: producers are checked for epoch and sequence, the broker's own coordinators
-/// for the epoch only, replicated and recovered batches are taken as they are.
+/// Who appends. Checks differ as in Kafka: producers are checked for epoch and sequence, the broker's own
+/// coordinators for the epoch only, replicated and recovered batches are taken as they are.
 enum class AppendOrigin : uint8_t { client, coordinator, raft_leader, replication };
 
 /// One appended batch of a producer, as far as duplicates of it must be known.
@@ -39,11 +39,12 @@ struct ProducerStateEntry {
   ProducerId producer_id = no_producer_id;
   ProducerEpoch epoch = no_producer_epoch;
   uint8_t batch_count = 0;
-  /// False for an entry that came from a snapshot file, which holds the newest batch only, and got less than five since.
+  /// False for an entry that came from a snapshot file, which holds the newest batch only, and got less than
+  /// five since.
   bool history_complete = true;
   int32_t coordinator_epoch = -1;
   TimestampMs last_timestamp = no_timestamp;
-  Offset current_txn_first_offset = no_offset;  ///< -1: no open transaction
+  Offset current_txn_first_offset = no_offset;     ///< -1: no open transaction
   std::array<ProducerBatch, batches_max> batches;  ///< oldest first
 
   std::span<const ProducerBatch> known_batches() const { return {batches.data(), batch_count}; }
@@ -72,8 +73,8 @@ struct EndTransactionMarker {
   TimestampMs timestamp;
 };
 
-/// Producer ids, sequences and transactions of one partition (KIP-98). Pure: no clock, thread or file; a log calls it
-/// with its append lock held.
+/// Producer ids, sequences and transactions of one partition (KIP-98). Pure: no clock, thread or file; a log
+/// calls it with its append lock held.
 ///
 /// Rules of sequence for AppendOrigin::client, as in Kafka 4.4 (s = base sequence of the batch):
 ///   no entry, or the entry has no epoch  any s is taken (what was known may have expired or been deleted)
@@ -81,14 +82,15 @@ struct EndTransactionMarker {
 ///   one of the last five batches         duplicate: nothing changes, its old offsets are returned
 ///   epoch newer                          s must be 0, else out_of_order_sequence
 ///   same epoch, nothing appended yet in it  s must be 0, else out_of_order_sequence
-///   same epoch                           s must follow the last sequence (0 follows 2^31 - 1), else out_of_order_sequence
+///   same epoch                           s must follow the last sequence (0 follows 2^31 - 1), else
+///   out_of_order_sequence
 class ProducerState {
  public:
   /// The batch that a repeated one repeats; nullopt when it is new.
   std::optional<ProducerBatch> find_duplicate(const protocol::RecordBatchHeader& batch) const;
 
-  /// Whether a data batch may be appended. invalid_producer_epoch, out_of_order_sequence, or invalid for a batch
-  /// outside of the producer's open transaction.
+  /// Whether a data batch may be appended. invalid_producer_epoch, out_of_order_sequence, or invalid for a
+  /// batch outside of the producer's open transaction.
   Result<void> check(const protocol::RecordBatchHeader& batch, AppendOrigin origin) const;
   /// Whether a marker may be appended: invalid_producer_epoch, or invalid for an older coordinator.
   Result<void> check_marker(const protocol::RecordBatchHeader& batch, const EndTransactionMarker& marker,
@@ -103,11 +105,13 @@ class ProducerState {
   /// The transaction that append_marker will return.
   std::optional<CompletedTransaction> ended_by(const protocol::RecordBatchHeader& batch,
                                                const EndTransactionMarker& marker) const;
-  /// First offset that is undecided once `completed` is decided: the value that the aborted-transaction index wants.
+  /// First offset that is undecided once `completed` is decided: the value that the aborted-transaction index
+  /// wants.
   Offset stable_offset_after(const CompletedTransaction& completed) const;
 
-  /// First offset of the oldest transaction that is open, or whose marker is not below `high_watermark`; nullopt when
-  /// there is none. Transactions with a marker below it are forgotten: the high watermark never falls within an epoch.
+  /// First offset of the oldest transaction that is open, or whose marker is not below `high_watermark`;
+  /// nullopt when there is none. Transactions with a marker below it are forgotten: the high watermark never
+  /// falls within an epoch.
   std::optional<Offset> first_unstable_offset(Offset high_watermark);
   bool has_unstable() const { return !open_transactions_.empty() || !unreplicated_.empty(); }
 

@@ -15,7 +15,8 @@ using protocol::RecordBatchHeader;
 
 constexpr int32_t sequence_max = std::numeric_limits<int32_t>::max();
 
-RecordBatchHeader header(int64_t offset, int32_t sequence, int32_t records, int16_t epoch = 0, int64_t producer = 1) {
+RecordBatchHeader header(int64_t offset, int32_t sequence, int32_t records, int16_t epoch = 0,
+                         int64_t producer = 1) {
   RecordBatchHeader batch;
   batch.base_offset = Offset(offset);
   batch.base_sequence = sequence;
@@ -116,31 +117,36 @@ TEST_F(ProducerStateTest, after_a_marker_the_epoch_begins_anew) {
   EXPECT_TRUE(accepts(header(4, 0, 1, 1)));
 }
 
-TEST_F(ProducerStateTest, an_open_transaction_holds_the_stable_offset_until_its_marker_is_below_the_high_watermark) {
+TEST_F(ProducerStateTest,
+       an_open_transaction_holds_the_stable_offset_until_its_marker_is_below_the_high_watermark) {
   EXPECT_FALSE(state.first_unstable_offset(Offset{0}));
   state.append(transactional(header(5, 0, 3)));
   state.append(transactional(header(8, 0, 1, 0, 2)));
   EXPECT_EQ(state.first_unstable_offset(Offset{9}), Offset{5});
-  const auto done = state.append_marker(control(9), {.abort = true, .coordinator_epoch = 1, .timestamp = TimestampMs{9}});
+  const auto done =
+      state.append_marker(control(9), {.abort = true, .coordinator_epoch = 1, .timestamp = TimestampMs{9}});
   ASSERT_TRUE(done);
   EXPECT_EQ(*done, (CompletedTransaction{ProducerId{1}, Offset{5}, Offset{9}, true}));
   EXPECT_EQ(state.stable_offset_after(*done), Offset{8});
   EXPECT_EQ(state.first_unstable_offset(Offset{9}), Offset{5});
   EXPECT_EQ(state.first_unstable_offset(Offset{10}), Offset{8});
-  state.append_marker(control(10, 0, 2), {.abort = false, .coordinator_epoch = 1, .timestamp = TimestampMs{9}});
+  state.append_marker(control(10, 0, 2),
+                      {.abort = false, .coordinator_epoch = 1, .timestamp = TimestampMs{9}});
   EXPECT_EQ(state.first_unstable_offset(Offset{11}), std::nullopt);
   EXPECT_FALSE(state.has_unstable());
 }
 
 TEST_F(ProducerStateTest, a_marker_without_a_transaction_ends_none) {
-  EXPECT_FALSE(state.append_marker(control(0), {.abort = true, .coordinator_epoch = 1, .timestamp = TimestampMs{9}}));
+  EXPECT_FALSE(
+      state.append_marker(control(0), {.abort = true, .coordinator_epoch = 1, .timestamp = TimestampMs{9}}));
   EXPECT_EQ(state.find(ProducerId{1})->coordinator_epoch, 1);
 }
 
 TEST_F(ProducerStateTest, markers_of_older_coordinators_and_epochs_are_refused) {
   state.append(transactional(header(0, 0, 1, 3)));
   state.append_marker(control(1, 3), {.abort = false, .coordinator_epoch = 7, .timestamp = TimestampMs{9}});
-  const EndTransactionMarker old_coordinator{.abort = false, .coordinator_epoch = 6, .timestamp = TimestampMs{9}};
+  const EndTransactionMarker old_coordinator{
+      .abort = false, .coordinator_epoch = 6, .timestamp = TimestampMs{9}};
   const EndTransactionMarker same{.abort = false, .coordinator_epoch = 7, .timestamp = TimestampMs{9}};
   EXPECT_EQ(state.check_marker(control(2, 3), old_coordinator, AppendOrigin::coordinator).error().kind,
             ErrorKind::invalid);
@@ -188,7 +194,8 @@ TEST(ProducerSnapshot, is_kafkas_to_the_byte) {
     hex += "0123456789abcdef"[std::to_integer<int>(byte & std::byte{15})];
   }
   EXPECT_EQ(hex,
-            "00015994dc240000000200000000000000010000000000090000000000000009000000000000018bcfe5685affffffffffffffffffffffff"
+            "00015994dc240000000200000000000000010000000000090000000000000009000000000000018bcfe5685affffffff"
+            "ffffffffffffffff"
             "00000000000000020004ffffffffffffffffffffffff00000000000001a227c5618e00000000ffffffffffffffff");
   const auto back = producer_snapshot::parse(bytes);
   ASSERT_TRUE(back) << back.error().message;

@@ -2,14 +2,15 @@
 
 namespace barnabas::storage {
 
-RetentionPlan plan_retention(std::span<const RetentionSegment> segments, const LogConfig& config, Offset log_start,
-                             Offset high_watermark, TimestampMs now) {
+RetentionPlan plan_retention(std::span<const RetentionSegment> segments, const LogConfig& config,
+                             Offset log_start, Offset high_watermark, TimestampMs now) {
   RetentionPlan plan;
   const auto take_while = [&](RetentionPlan::Reason reason, auto&& goes) {
     while (plan.segments < segments.size()) {
       const RetentionSegment& segment = segments[plan.segments];
       const bool is_active = plan.segments + 1 == segments.size();
-      if (segment.next_offset > high_watermark || (is_active && segment.size_bytes == 0) || !goes(segment, is_active))
+      if (segment.next_offset > high_watermark || (is_active && segment.size_bytes == 0) ||
+          !goes(segment, is_active))
         return;
       ++plan.segments;
       plan.reason = reason;

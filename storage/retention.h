@@ -30,9 +30,9 @@ struct RetentionPlan {
 ///   its largest timestamp is older than retention.ms                 goes, if cleanup.policy contains delete
 ///   it reaches above the high watermark, or is active and empty      stays, and so do all newer ones
 ///
-/// The active segment may go too, by size or time; the caller rolls first then. Timestamps in the future keep a segment
-/// from going by time only.
-RetentionPlan plan_retention(std::span<const RetentionSegment> segments, const LogConfig& config, Offset log_start,
-                             Offset high_watermark, TimestampMs now);
+/// The active segment may go too, by size or time; the caller rolls first then. Timestamps in the future keep
+/// a segment from going by time only.
+RetentionPlan plan_retention(std::span<const RetentionSegment> segments, const LogConfig& config,
+                             Offset log_start, Offset high_watermark, TimestampMs now);
 
 }  // namespace barnabas::storage

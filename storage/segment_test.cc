@@ -53,7 +53,8 @@ TEST_F(SegmentTest, the_time_index_holds_running_maxima_and_ends_with_the_larges
   open();
   for (int64_t timestamp : {100, 300, 200, 300, 400, 50}) log.append(batch(at(timestamp)));
   log.reopen();
-  EXPECT_THAT(time_entries(), ElementsAre(TimeIndexEntry{TimestampMs{300}, 1}, TimeIndexEntry{TimestampMs{400}, 4}));
+  EXPECT_THAT(time_entries(),
+              ElementsAre(TimeIndexEntry{TimestampMs{300}, 1}, TimeIndexEntry{TimestampMs{400}, 4}));
   check_indexes(log.disk, TestLog::directory);
 }
 
@@ -110,7 +111,8 @@ TEST_F(SegmentTest, a_wrong_index_misleads_nobody) {
   for (const std::string& content : {wrong, wrong.substr(0, 13), std::string(800, '\xff')}) {
     log.disk.put_file(log.path(Offset{0}, ".index"), content);
     log.open(/*clean=*/true);
-    for (int64_t i = 0; i < 50; i += 7) EXPECT_EQ(log.read_all(Offset(i), Offset(i + 1)).front().offset, Offset(i));
+    for (int64_t i = 0; i < 50; i += 7)
+      EXPECT_EQ(log.read_all(Offset(i), Offset(i + 1)).front().offset, Offset(i));
     log.log.reset();
   }
 }
@@ -198,8 +200,8 @@ TEST_F(SegmentTest, an_idle_segment_is_rolled_when_due) {
 TEST_F(SegmentTest, timestamps_are_found_exactly_within_batches) {
   open();
   log.append(batch({.records = 5, .timestamp = TimestampMs{100}, .timestamp_step = 10}));
-  log.append(batch({.records = 5, .timestamp = TimestampMs{200}, .timestamp_step = 10,
-                    .codec = protocol::Codec::lz4}));
+  log.append(batch(
+      {.records = 5, .timestamp = TimestampMs{200}, .timestamp_step = 10, .codec = protocol::Codec::lz4}));
   EXPECT_EQ(offset_at(0), 0);
   EXPECT_EQ(offset_at(120), 2);
   EXPECT_EQ(offset_at(121), 3);
@@ -259,7 +261,8 @@ TEST_F(SegmentTest, files_stay_within_the_budget) {
       Bytes bytes = batch(2);
       ASSERT_TRUE(one->append_as_leader(bytes, LeaderEpoch{0}, log.now));
       ASSERT_TRUE(one->flush());
-      EXPECT_EQ(one->read(one->log_end_offset() - 2, 1'000, one->log_end_offset(), true)->slice.length, bytes.size());
+      EXPECT_EQ(one->read(one->log_end_offset() - 2, 1'000, one->log_end_offset(), true)->slice.length,
+                bytes.size());
       EXPECT_LE(pool.open_files(), 5u);
     }
   logs.clear();

@@ -16,7 +16,7 @@
 namespace barnabas::storage {
 namespace {
 
-// --- checkpoint files ---
+// --- checkpoint files --------------------------------------------------------------------------------------
 
 ErrorKind kind_of(const std::string& text) {
   const auto offsets = parse_offset_checkpoint(text);
@@ -64,7 +64,7 @@ TEST(OffsetCheckpoint, an_error_names_file_and_line) {
   EXPECT_EQ(read_offset_checkpoint(disk, "/d/other").value().size(), 0U);
 }
 
-// --- meta.properties ---
+// --- meta.properties ---------------------------------------------------------------------------------------
 
 TEST(MetaProperties, of_apache_kafka_is_read) {
   const auto found =
@@ -107,7 +107,7 @@ TEST(MetaProperties, errors_say_line_and_finding) {
   EXPECT_EQ(parse_meta_properties("version=\\u12").error().kind, ErrorKind::corrupt);
 }
 
-// --- the clean-shutdown marker ---
+// --- the clean-shutdown marker -----------------------------------------------------------------------------
 
 TEST(CleanShutdown, marker_is_written_once_and_taken_once) {
   io::FakeDisk disk;
@@ -132,7 +132,7 @@ TEST(CleanShutdown, a_marker_with_odd_text_is_clean_with_an_unknown_epoch) {
   EXPECT_EQ(take_clean_shutdown(disk, "/d").value(), BrokerEpoch{-1});
 }
 
-// --- directory names ---
+// --- directory names ---------------------------------------------------------------------------------------
 
 std::string described(std::string_view name) {
   const PartitionDirectory parsed = parse_directory_name(name);
@@ -214,7 +214,7 @@ TEST(DirectoryName, marked_names_are_unique_short_enough_and_read_back) {
   EXPECT_EQ(parse_directory_name(longest).kind, DirectoryKind::stray);
 }
 
-// --- the schedule ---
+// --- the schedule ------------------------------------------------------------------------------------------
 
 TEST(PeriodicSchedule, jobs_are_due_after_their_interval_and_late_ones_are_not_made_up_for) {
   using std::chrono::milliseconds;
@@ -233,7 +233,7 @@ TEST(PeriodicSchedule, jobs_are_due_after_their_interval_and_late_ones_are_not_m
   EXPECT_EQ(schedule.next(), begin + milliseconds(1100));
 }
 
-// --- what Apache Kafka left ---
+// --- what Apache Kafka left --------------------------------------------------------------------------------
 
 TEST(SmallFiles, of_apache_kafka_are_read) {
   const std::string path = std::string(BARNABAS_SOURCE_DIR) + "/storage/testdata/log_dir.jsonl";
@@ -258,7 +258,7 @@ TEST(SmallFiles, of_apache_kafka_are_read) {
   EXPECT_EQ(checkpoints, 4);
 }
 
-// --- the pages that describe the formats ---
+// --- the pages that describe the formats -------------------------------------------------------------------
 
 /// The block of a page that begins with "```<kind>".
 std::string block_of_page(const std::string& page, const std::string& kind) {
@@ -297,8 +297,7 @@ TEST(FormatPages, show_the_layout_with_names_that_the_code_knows) {
     const std::string name = line.substr(0, line.find(' '));
     if (name.ends_with('/')) kinds += described(name.substr(0, name.size() - 1)) + "\n";
   }
-  EXPECT_EQ(kinds,
-            "orders/0\neu-orders-2024/11\ndelete old-3\nstray old-3\nfuture old-3\nmetadata\n");
+  EXPECT_EQ(kinds, "orders/0\neu-orders-2024/11\ndelete old-3\nstray old-3\nfuture old-3\nmetadata\n");
 }
 
 }  // namespace

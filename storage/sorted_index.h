@@ -15,8 +15,8 @@
 
 namespace barnabas::storage {
 
-/// Entry of a ".index" file: a batch whose last offset is base + relative_offset begins at `position` of the segment.
-/// Format: docs/formats/offset-index.md.
+/// Entry of a ".index" file: a batch whose last offset is base + relative_offset begins at `position` of the
+/// segment. Format: docs/formats/offset-index.md.
 struct OffsetIndexEntry {
   int32_t relative_offset = 0;
   int32_t position = 0;
@@ -34,8 +34,8 @@ struct OffsetIndexEntry {
 };
 static_assert(OffsetIndexEntry::size_bytes == sizeof(int32_t) + sizeof(int32_t));
 
-/// Entry of a ".timeindex" file: up to where the entry was made, no timestamp of the segment is larger than `timestamp`,
-/// and the batch that has it ends at base + relative_offset. Format: docs/formats/time-index.md.
+/// Entry of a ".timeindex" file: up to where the entry was made, no timestamp of the segment is larger than
+/// `timestamp`, and the batch that has it ends at base + relative_offset. Format: docs/formats/time-index.md.
 struct TimeIndexEntry {
   TimestampMs timestamp;
   int32_t relative_offset = 0;
@@ -53,8 +53,8 @@ struct TimeIndexEntry {
 };
 static_assert(TimeIndexEntry::size_bytes == sizeof(int64_t) + sizeof(int32_t));
 
-/// Searches the first `count` entries of an index file, in which `below_or_at` holds for a front part only: the last entry
-/// for which it holds, and its number. Reads a block of entries at a time and keeps nothing.
+/// Searches the first `count` entries of an index file, in which `below_or_at` holds for a front part only:
+/// the last entry for which it holds, and its number. Reads a block of entries at a time and keeps nothing.
 template <class Entry, class BelowOrAt>
 Result<std::optional<std::pair<Entry, uint32_t>>> find_last_in_file(io::File& file, uint32_t count,
                                                                     BelowOrAt&& below_or_at) {
@@ -92,9 +92,9 @@ Result<std::optional<std::pair<Entry, uint32_t>>> find_last_in_file(io::File& fi
   return best;
 }
 
-/// The entries of one index: a front part in the file, the newest ones in memory only until they are written out. A file is
-/// written in pieces of many entries or when the segment is done, since after a crash it is made again anyway.
-/// Not safe for several threads; the segment has the lock.
+/// The entries of one index: a front part in the file, the newest ones in memory only until they are written
+/// out. A file is written in pieces of many entries or when the segment is done, since after a crash it is
+/// made again anyway. Not safe for several threads; the segment has the lock.
 template <class Entry>
 class SortedIndex {
  public:

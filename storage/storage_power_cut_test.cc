@@ -1,5 +1,5 @@
-// A log under random work while the power is cut at random moments. What was flushed is there afterwards, nothing else is
-// but what was appended, and producer state is what a replay gives.
+// A log under random work while the power is cut at random moments. What was flushed is there afterwards,
+// nothing else is but what was appended, and producer state is what a replay gives.
 //
 // More seeds: BARNABAS_SEEDS=5000; one seed again: BARNABAS_SEED=1234.
 
@@ -47,16 +47,45 @@ class Simulation {
   void step() {
     log_.now = log_.now + static_cast<int64_t>(random_.below(1'000));
     switch (random_.below(18)) {
-      case 0: case 1: case 2: case 3: case 4: append_plain(); break;
-      case 5: case 6: case 7: append_idempotent(); break;
-      case 8: repeat_batch(); break;
-      case 9: case 10: flush(); break;
-      case 11: delete_records(); break;
-      case 12: retain(); break;
-      case 13: if (random_.one_in(3)) truncate(); break;
-      case 14: log_.epoch = log_.epoch + 1; log_.log->assign_epoch_start(log_.epoch, log_.end()); break;
-      case 16: case 17: append_to_transaction(); break;
-      case 15: if (!log_.disk.is_off()) log_.checkpoint(); break;
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+        append_plain();
+        break;
+      case 5:
+      case 6:
+      case 7:
+        append_idempotent();
+        break;
+      case 8:
+        repeat_batch();
+        break;
+      case 9:
+      case 10:
+        flush();
+        break;
+      case 11:
+        delete_records();
+        break;
+      case 12:
+        retain();
+        break;
+      case 13:
+        if (random_.one_in(3)) truncate();
+        break;
+      case 14:
+        log_.epoch = log_.epoch + 1;
+        log_.log->assign_epoch_start(log_.epoch, log_.end());
+        break;
+      case 16:
+      case 17:
+        append_to_transaction();
+        break;
+      case 15:
+        if (!log_.disk.is_off()) log_.checkpoint();
+        break;
     }
   }
 
@@ -104,7 +133,8 @@ class Simulation {
     history_.push_back({end(), {.records = 1, .producer_id = id}, true, abort});
   }
 
-  // One of the last five batches of a producer is acknowledged with its old offset, if it is still in the log.
+  // One of the last five batches of a producer is acknowledged with its old offset, if it is still in the
+  // log.
   void repeat_batch() {
     const int64_t id = static_cast<int64_t>(random_.below(3));
     const auto known = history_of(id);
@@ -129,7 +159,8 @@ class Simulation {
   }
 
   void delete_records() {
-    const auto up_to = Offset(static_cast<int64_t>(random_.below(static_cast<uint64_t>(durable_.value()) + 1)));
+    const auto up_to =
+        Offset(static_cast<int64_t>(random_.below(static_cast<uint64_t>(durable_.value()) + 1)));
     static_cast<void>(log_.log->delete_records_before(up_to).has_value());
   }
 
@@ -203,7 +234,8 @@ class Simulation {
   void check_records() {
     std::map<Offset, std::string> expected;
     for (const ModelBatch& one : history_)
-      for (int32_t i = 0; i < one.shape.records && !one.is_marker; ++i) expected[one.base + i] = one.shape.text + " " + std::to_string(i);
+      for (int32_t i = 0; i < one.shape.records && !one.is_marker; ++i)
+        expected[one.base + i] = one.shape.text + " " + std::to_string(i);
     const auto records = log_.read_all(log_.start(), log_.end(), 1 + random_.below(3'000));
     ASSERT_EQ(static_cast<int64_t>(records.size()), log_.end() - log_.start());
     Offset next = log_.start();
@@ -234,9 +266,11 @@ class Simulation {
         aborted.push_back({ended->producer_id, ended->first_offset, ended->last_offset,
                            replayed.stable_offset_after(*ended)});
     }
-    EXPECT_EQ(log_.log->aborted_transactions(log_.log->segments().front().base_offset, log_.end()).value(), aborted);
+    EXPECT_EQ(log_.log->aborted_transactions(log_.log->segments().front().base_offset, log_.end()).value(),
+              aborted);
     const auto unstable = replayed.first_unstable_offset(log_.end());
-    EXPECT_EQ(log_.log->last_stable_offset(log_.end()), std::max(unstable.value_or(log_.end()), log_.start()));
+    EXPECT_EQ(log_.log->last_stable_offset(log_.end()),
+              std::max(unstable.value_or(log_.end()), log_.start()));
     const auto expected = replayed.entries(), found = log_.log->producers();
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {

@@ -31,7 +31,8 @@ Result<std::vector<AbortedTransaction>> read(io::Disk& disk, const std::string& 
   if (!file) return std::unexpected(std::move(file).error());
   BARNABAS_ASSIGN(const uint64_t size, (*file)->size());
   if (size % entry_bytes != 0)
-    return fail(ErrorKind::corrupt, path + ": " + std::to_string(size) + " bytes, no whole number of entries");
+    return fail(ErrorKind::corrupt,
+                path + ": " + std::to_string(size) + " bytes, no whole number of entries");
   std::vector<std::byte> bytes(size);
   BARNABAS_ASSIGN(const std::size_t got, (*file)->read_at(bytes, 0));
   for (std::size_t at = 0; at + entry_bytes <= got; at += entry_bytes) {
@@ -50,13 +51,15 @@ Result<void> append(io::Disk& disk, const std::string& path, const AbortedTransa
   return file->write_at(ByteView(bytes), size - size % entry_bytes);
 }
 
-Result<void> write(io::Disk& disk, const std::string& path, const std::vector<AbortedTransaction>& transactions) {
+Result<void> write(io::Disk& disk, const std::string& path,
+                   const std::vector<AbortedTransaction>& transactions) {
   BARNABAS_ASSIGN(const bool there, disk.exists(path));
   if (transactions.empty()) return there ? disk.remove(path) : Result<void>{};
   BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, disk.open(path, io::OpenMode::create));
   BARNABAS_TRY(file->truncate(0));
   std::vector<std::byte> bytes(transactions.size() * entry_bytes);
-  for (std::size_t i = 0; i < transactions.size(); ++i) store(transactions[i], bytes.data() + i * entry_bytes);
+  for (std::size_t i = 0; i < transactions.size(); ++i)
+    store(transactions[i], bytes.data() + i * entry_bytes);
   return file->write_at(ByteView(bytes), 0);
 }
 

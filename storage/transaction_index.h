@@ -9,8 +9,8 @@
 
 namespace barnabas::storage {
 
-/// The ".txnindex" file of a segment: which transactions were aborted by a marker in it. It exists only if there are any.
-/// Format: docs/formats/transaction-index.md.
+/// The ".txnindex" file of a segment: which transactions were aborted by a marker in it. It exists only if
+/// there are any. Format: docs/formats/transaction-index.md.
 namespace transaction_index {
 
 inline constexpr std::size_t entry_bytes = 34;
@@ -25,7 +25,8 @@ Result<std::vector<AbortedTransaction>> read(io::Disk& disk, const std::string& 
 /// Adds one at the end, making the file if need be.
 Result<void> append(io::Disk& disk, const std::string& path, const AbortedTransaction& transaction);
 /// Replaces all; removes the file when there are none.
-Result<void> write(io::Disk& disk, const std::string& path, const std::vector<AbortedTransaction>& transactions);
+Result<void> write(io::Disk& disk, const std::string& path,
+                   const std::vector<AbortedTransaction>& transactions);
 
 }  // namespace transaction_index
 }  // namespace barnabas::storage
