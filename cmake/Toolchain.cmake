@@ -20,6 +20,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False alarms of g++ 12 in optimised standard-library and Asio code.
   add_compile_options(-Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds -Wno-restrict)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++ 12 offers std::expected only to compilers that claim C++20's last concepts, which clang 16 has but for the
+  # number.
+  add_compile_options(-Wno-builtin-macro-redefined -Wno-macro-redefined -D__cpp_concepts=202002L)
+endif()
 add_compile_definitions(_GLIBCXX_ASSERTIONS)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
