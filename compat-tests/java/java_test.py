@@ -96,7 +96,8 @@ class Tools(suite.BrokerTest):
 
     def test_offsets_by_name_and_deleted_records(self):
         topic = self.create_topic(2)
-        self.tool("producer-perf-test", "--topic", topic, "--num-records", "1000", "--record-size", "100",
+        # So many batches that each partition gets some.
+        self.tool("producer-perf-test", "--topic", topic, "--num-records", "20000", "--record-size", "100",
                   "--throughput", "-1")
         at_end = self.tool("get-offsets", "--topic", topic).split()
         self.assertEqual([line.rpartition(":")[0] for line in at_end], [f"{topic}:0", f"{topic}:1"])
