@@ -57,11 +57,13 @@ void set_error(PartitionAnswer& answer, ErrorCode error) {
   answer.log_append_time_ms = -1;
 }
 
-/// A message and the log start go with errors of single records only, as in Kafka.
+/// A message goes with errors of single records only; the log start with all that Kafka's log, not its request, refuses.
 void set_failure(PartitionAnswer& answer, const protocol::ProduceFailure& failure, Offset log_start) {
   set_error(answer, failure.error);
+  const bool by_log = !failure.malformed && failure.error != ErrorCode::corrupt_message &&
+                      failure.error != ErrorCode::message_too_large;
+  if (by_log) answer.log_start_offset = log_start.value();
   if (failure.record_errors.empty()) return;
-  answer.log_start_offset = log_start.value();
   answer.error_message = protocol::String(failure.message);
   for (const protocol::RecordError& record : failure.record_errors) {
     auto& error = answer.record_errors.emplace_back();
@@ -129,11 +131,13 @@ class Produce {
                      ? call_.services().replicas.find(topic.topic_id, index)
                      : call_.services().replicas.find(topic.name, index);
     if (!found.partition) return set_error(answer, found.error);
-    if (request_.acks < -1 || request_.acks > 1) return set_error(answer, ErrorCode::invalid_required_acks);
     Partition& partition = *found.partition;
     auto batch = protocol::validate_produced_records(
         records_of(data),
         rules_of(*partition.settings(), call_.version(), call_.services().check_record_contents, now_));
+    const bool bad_acks = request_.acks < -1 || request_.acks > 1;
+    if (bad_acks && (batch || !batch.error().malformed))
+      return set_error(answer, ErrorCode::invalid_required_acks);
     if (!batch) return set_failure(answer, batch.error(), partition.log().log_start_offset());
 
     const auto appended = partition.append(batch->bytes, wait_for_disk_, now_);

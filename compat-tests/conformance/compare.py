@@ -9,6 +9,7 @@ made equal first; messages are compared only with --messages.
 """
 
 import argparse
+import dataclasses
 import json
 import pathlib
 import random
@@ -22,10 +23,12 @@ import apis  # noqa: E402
 import wire  # noqa: E402
 from base import SHARED_PROPERTIES, Broker, Client, HOST  # noqa: E402
 from client import Connection, ConnectionClosed  # noqa: E402
-from records import GZIP, Batch, batch  # noqa: E402
+from records import GZIP, HEADER_BYTES, SNAPPY, Batch, compress  # noqa: E402
 
 TOPICS = {"full": (1, {}), "wide": (3, {}), "compact": (1, {"cleanup.policy": "compact"}),
           "append-time": (1, {"message.timestamp.type": "LogAppendTime"}), "short": (2, {"max.message.bytes": "500"})}
+# The harness's short session would shut Kafka's broker out on a busy machine.
+PATIENT = {"broker.heartbeat.interval.ms": "1000", "broker.session.timeout.ms": "18000"}
 STAMP = 1_700_000_000_000
 UNKNOWN_ID = b"\x5a" * 16
 EXACT_ID = "id-of:"
@@ -60,8 +63,8 @@ CONFIG_NAMES = ["retention.ms", "cleanup.policy", "segment.bytes", "preallocate"
 class Generator:
     """Makes a request's fields from its schema."""
 
-    def __init__(self, chance):
-        self.chance = chance
+    def __init__(self, chance, repeats):
+        self.chance, self.repeats = chance, repeats
 
     def request(self, api, version):
         codec = wire.codec(f"{api}Request", version)
@@ -83,7 +86,8 @@ class Generator:
             count = chance.choice((0, 1, 1, 1, 2, 3)) if name != "configs" else chance.choice((0, 0, 1, 2))
             if name in ("assignments", "forgottenTopicsData") and chance.random() < 0.7:
                 return None if nullable else []
-            return [self.struct(codec, fields, name) if fields else self.scalar(name, kind, where) for _ in range(count)]
+            made = [self.struct(codec, fields, name) if fields else self.scalar(name, kind, where) for _ in range(count)]
+            return made if chance.random() < self.repeats else unlike(made)
         if fields:
             return self.struct(codec, fields, name)
         return self.scalar(name, kind, where)
@@ -110,20 +114,56 @@ class Generator:
                 fields[name] = chance.choice(values)
         if chance.random() < 0.5:
             fields["keys"] = tuple(chance.choice((b"k", None, b"")) for _ in range(count))
-        content = bytearray(Batch(values=tuple(bytes([97 + i]) * chance.choice((0, 1, 200)) for i in range(count)),
-                                  **fields).encode())
+        made = Batch(values=tuple(bytes([97 + i]) * chance.choice((0, 1, 200)) for i in range(count)), **fields)
+        if chance.random() < 0.3:
+            made.body = self.damaged(made)
+        content = bytearray(made.encode())
         if chance.random() < 0.06:
             content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
         if chance.random() < 0.04:
             content = content[:chance.randrange(len(content))]
         return bytes(content)
 
+    def damaged(self, made):
+        """Records, or what they are compressed to, with a few bytes wrong under a right checksum."""
+        chance = self.chance
+        plain = bytearray(dataclasses.replace(made, codec=0, body=None).encode()[HEADER_BYTES:])
+        codec = made.codec = chance.choice((0, 0, GZIP, SNAPPY))
+        where = plain if codec == 0 or chance.random() < 0.6 else None
+        body = compress(codec, bytes(self.mangled(plain) if where is not None else plain))
+        return body if where is not None else bytes(self.mangled(bytearray(body)))
+
+    def mangled(self, content):
+        chance = self.chance
+        for _ in range(chance.choice((1, 1, 2))):
+            at = chance.randrange(max(len(content), 1))
+            what = chance.random()
+            if what < 0.6 and content:
+                content[at] = chance.choice((0, 1, 2, 3, 0x7F, 0x80, 0xFF, content[at] ^ 1 << chance.randrange(8)))
+            elif what < 0.8:
+                content[at:at] = bytes(chance.choice((1, 2, 9)))
+            else:
+                del content[at:at + chance.choice((1, 2, 9))]
+        return content or bytearray(1)
+
+
+def unlike(elements):
+    """Without those that name what another one names, for there Kafka's answers are chance."""
+    seen, out = set(), []
+    for one in elements:
+        names = [one.get(key) for key in ("name", "topic", "topicId", "partitionIndex", "partition", "index",
+                                          "resourceType", "resourceName")] if isinstance(one, dict) else [one]
+        if repr(names) not in seen:
+            seen.add(repr(names))
+            out.append(one)
+    return out
+
 
 class Side:
     """One of the two brokers."""
 
     def __init__(self, target):
-        self.broker = Broker(target, properties=SHARED_PROPERTIES).start()
+        self.broker = Broker(target, properties=SHARED_PROPERTIES | PATIENT).start()
         self.address = (HOST, self.broker.port)
         client = Client(self.address)
         self.ids = {}
@@ -218,10 +258,11 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--api", action="append", choices=sorted(apis.ANNOUNCED))
+    parser.add_argument("--repeats", type=float, default=0.0, help="chance that a list may name something twice")
     parser.add_argument("--messages", action="store_true", help="compare the words of errors, too")
     options = parser.parse_args()
     print(f"seed {options.seed}")
-    generator, chance = Generator(random.Random(options.seed)), random.Random(options.seed + 1)
+    generator, chance = Generator(random.Random(options.seed), options.repeats), random.Random(options.seed + 1)
     sides = {target: Side(target) for target in ("kafka", "barnabas")}
     seen, ignored = {}, () if options.messages else ("errorMessage", "batchIndexErrorMessage", "documentation")
     try:

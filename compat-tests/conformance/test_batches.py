@@ -11,6 +11,8 @@ from wire import varint, vectors
 
 CRC, LEADER_EPOCH, LOG_APPEND_MAX_TIME = slice(17, 21), slice(12, 16), slice(35, 43)
 BIG = 100_000
+# What is refused before the log is asked; the log's own refusals tell its start.
+MALFORMED = ("truncated-", "no-bytes", "magic-", "length-", "two-batches")
 FIND_COORDINATOR = 10
 CODECS = {"gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 MEGABYTE = 1 << 20
@@ -47,6 +49,9 @@ class BadBatches(ConformanceTest):
         self.assertIn(got.errorCode, codes_allowed, got.errorMessage if "errorMessage" in got else None)
         if got.errorCode != codes.NONE:
             self.assertEqual((got.baseOffset, got.logAppendTimeMs), (-1, -1))
+            if expected["version"] >= 5 and expected["errorCode"] in (codes.UNKNOWN_SERVER_ERROR, codes.INVALID_RECORD):
+                malformed = case["name"].startswith(MALFORMED)
+                self.assertEqual(got.logStartOffset, -1 if malformed else 0)
             self.assertEqual(self.client.end_offset(topic), 0, "something was stored")
             if got.errorCode == expected["errorCode"] and expected["version"] >= 8:
                 self.assertEqual([error.batchIndex for error in got.recordErrors], expected["recordErrors"])

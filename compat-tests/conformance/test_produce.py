@@ -43,6 +43,15 @@ class Acknowledgement(ConformanceTest):
                 self.assertEqual((got.errorCode, got.baseOffset), (codes.INVALID_REQUIRED_ACKS, -1))
         self.assertEqual(self.client.end_offset(topic), 0)
 
+    def test_what_is_not_even_a_batch_is_told_before_wrong_acks(self):
+        topic = self.new_topic()
+        for content, code in ((b"", codes.INVALID_RECORD), (batch(b"a")[:40], codes.INVALID_RECORD),
+                              (batch(b"a") * 2, codes.INVALID_RECORD), (b"\0" * 80, codes.CORRUPT_MESSAGE),
+                              (batch(b"a", crc=1), codes.INVALID_REQUIRED_ACKS),
+                              (batch(b"a", count=7), codes.INVALID_REQUIRED_ACKS)):
+            self.assertEqual(self.client.produce(topic, content, acks=2).errorCode, code)
+        self.assertEqual(self.client.produce("unknown", b"", acks=2).errorCode, codes.UNKNOWN_TOPIC_OR_PARTITION)
+
     def test_every_partition_of_a_request_is_answered_for_itself(self):
         first, second = self.new_topic(2), self.new_topic()
         good, bad = batch(b"a"), batch(b"a", crc=1)

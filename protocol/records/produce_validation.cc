@@ -10,7 +10,7 @@ namespace {
 constexpr int16_t zstd_from_produce_version = 7;
 
 /// The one whole batch of the request, or why there is none.
-std::expected<RecordBatchView, ProduceFailure> only_batch(ByteView records, const ProduceRules& rules) {
+std::expected<RecordBatchView, ProduceFailure> find_only_batch(ByteView records, const ProduceRules& rules) {
   BatchIterator batches(records);
   switch (batches.next()) {
     case BatchIterator::Step::batch:
@@ -40,6 +40,14 @@ std::expected<RecordBatchView, ProduceFailure> only_batch(ByteView records, cons
     default:
       return refuse(ErrorCode::corrupt_message, "What follows the record batch is corrupt");
   }
+}
+
+std::expected<RecordBatchView, ProduceFailure> only_batch(std::optional<MutableByteView> records,
+                                                          const ProduceRules& rules) {
+  std::expected<RecordBatchView, ProduceFailure> batch =
+      records ? find_only_batch(*records, rules) : refuse(ErrorCode::invalid_record, "The records are null");
+  if (!batch) batch.error().malformed = true;
+  return batch;
 }
 
 /// What the header alone shows, and the checksum.
@@ -94,8 +102,7 @@ ValidatedBatch describe_batch(MutableByteView bytes, Codec codec, const ProduceR
 
 std::expected<ValidatedBatch, ProduceFailure> validate_produced_records(
     std::optional<MutableByteView> records, const ProduceRules& rules) {
-  if (!records) return refuse(ErrorCode::invalid_record, "The records are null");
-  const auto batch = only_batch(*records, rules);
+  const auto batch = only_batch(records, rules);
   if (!batch) return std::unexpected(batch.error());
   const auto codec = check_header(*batch, rules);
   if (!codec) return std::unexpected(codec.error());
