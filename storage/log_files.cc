@@ -1,11 +1,14 @@
 #include "storage/log_files.h"
 
 #include <charconv>
+#include <limits>
 
 namespace barnabas::storage {
 namespace {
 constexpr std::size_t offset_digits = 20;
-}
+/// Leaves room for the offsets of a segment above its base.
+constexpr int64_t base_offset_max = std::numeric_limits<int64_t>::max() - (int64_t{1} << 33);
+}  // namespace
 
 std::string segment_file_name(Offset base_offset, std::string_view suffix) {
   const std::string digits = std::to_string(base_offset.value());
@@ -19,7 +22,8 @@ std::optional<Offset> offset_of_file_name(std::string_view name, std::string_vie
   if (name.size() != offset_digits + suffix.size() || !name.ends_with(suffix)) return std::nullopt;
   int64_t offset = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + offset_digits, offset);
-  if (error != std::errc{} || end != name.data() + offset_digits || offset < 0) return std::nullopt;
+  if (error != std::errc{} || end != name.data() + offset_digits || offset < 0 || offset > base_offset_max)
+    return std::nullopt;
   return Offset(offset);
 }
 

@@ -30,6 +30,8 @@ Unsynced take_unsynced(LogState& log) {
   unsynced.directory = std::exchange(log.directory_dirty, false);
   unsynced.parent = std::exchange(log.parent_dirty, false);
   unsynced.files = std::exchange(log.unsynced_files, {});
+  if (std::exchange(log.metadata_dirty, false))
+    unsynced.files.push_back(log.files->path(partition_metadata_name));
   if (std::exchange(log.epochs_dirty, false)) unsynced.epochs = log.epochs.format();
   std::size_t first = log.segment_index(log.recovery_point.load());
   // A segment that was rolled after its last batch was synced has indexes that were not.

@@ -359,20 +359,24 @@ TEST_F(LogManagerTest, a_full_disk_takes_nothing_offline) {
       ErrorKind::closed);
 }
 
-TEST_F(LogManagerTest, a_disk_that_is_full_at_a_start_after_a_crash_loses_nothing) {
+TEST_F(LogManagerTest, a_full_disk_does_not_stop_a_start_after_a_crash) {
   node_.config.index_interval_bytes = 0;
   start();
-  create(partition("topic"));
-  for (int k = 0; k < 20; ++k) add(partition("topic"), std::string(100, 'x'));
+  for (int i = 0; i < 3; ++i) {
+    create(partition("topic", i));
+    for (int k = 0; k < 20; ++k) add(partition("topic", i), std::string(100, 'x'));
+  }
   node_.crash();
   disk_.set_capacity(1);
-  // Recovery has to write indexes.
-  EXPECT_EQ(kind(node_.start()), ErrorKind::closed);
-  EXPECT_EQ(offline_, std::vector<std::string>{"/a"});
-  node_.crash();
-  disk_.set_capacity(uint64_t{1} << 30);
   start();
-  EXPECT_EQ(values(partition("topic")).size(), 20U);
+  EXPECT_EQ(summary_.logs, 3U);
+  EXPECT_TRUE(offline_.empty());
+  EXPECT_EQ(values(partition("topic", 0)).size(), 20U);
+  EXPECT_EQ(append(*node_->get(partition("topic", 0)).value(), "more", node_.wall).error().kind,
+            ErrorKind::no_space);
+  disk_.set_capacity(uint64_t{1} << 30);
+  add(partition("topic", 0), "more");
+  EXPECT_TRUE(node_.stop());
 }
 
 TEST_F(LogManagerTest, a_directory_that_fails_at_the_stop_is_not_marked_clean_and_the_other_is) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "storage/log_state.h"
 
@@ -20,14 +21,14 @@ Result<Uuid> parse_partition_metadata(std::string_view text) {
 }
 
 constexpr uint64_t partition_metadata_bytes_max = 4096;
+constexpr uint64_t segment_bytes_max = std::numeric_limits<int32_t>::max();
 
 Result<void> write_partition_metadata(LogState& log, const Uuid& topic_id) {
   const std::string path = log.files->path(partition_metadata_name);
   BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, log.disk().open(path, io::OpenMode::create));
   BARNABAS_TRY(file->truncate(0));
   BARNABAS_TRY(file->write_at(as_byte_view(format_partition_metadata(topic_id)), 0));
-  log.unsynced_files.push_back(path);
-  log.directory_dirty = true;
+  log.metadata_dirty = log.directory_dirty = true;
   log.topic_id = topic_id;
   log.topic_id_loaded = true;
   return {};
@@ -68,7 +69,11 @@ Result<void> load_segments(LogState& log, const std::vector<std::string>& names,
   std::ranges::sort(log.snapshots);
   log.segments.reserve(std::max<std::size_t>(bases.size(), 1));
   for (const Offset base : bases) {
-    BARNABAS_ASSIGN(const uint64_t size, log.disk().file_size(log.files->path(base, log_suffix)));
+    const std::string path = log.files->path(base, log_suffix);
+    BARNABAS_ASSIGN(const uint64_t size, log.disk().file_size(path));
+    if (size > segment_bytes_max)
+      return fail(ErrorKind::corrupt,
+                  path + ": " + std::to_string(size) + " bytes, more than any segment has");
     log.segments.push_back(std::make_shared<LogSegment>(log.files, base, size, options.now));
     log.segments.back()->set_may_have_aborted(std::ranges::find(with_aborted, base) != with_aborted.end());
   }
@@ -87,16 +92,18 @@ Result<std::optional<Offset>> find_clean_end(LogState& log, Offset recovery_poin
   if (recovery_point > segment.base_offset() && !log.snapshots.empty() &&
       log.snapshots.back() == recovery_point)
     return recovery_point;
-  auto near = segment.batch_start_before(segment.size());
+  const auto near = segment.batch_start_before(segment.size());
   if (!near && near.error().kind == ErrorKind::corrupt) return std::nullopt;
-  if (!near) return std::unexpected(std::move(near).error());
+  if (!near) return std::unexpected(near.error());
   BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, segment.file());
-  HeaderScanner scanner(*file, *near, segment.size());
+  HeaderScanner scanner(*file, near->position, segment.size());
+  bool first = true;
   std::optional<Offset> end;
   while (true) {
-    auto batch = scanner.next();
-    if (!batch && batch.error().kind == ErrorKind::io) return std::unexpected(std::move(batch).error());
-    if (!batch) return std::nullopt;
+    const auto batch = scanner.next();
+    if (!batch && batch.error().kind == ErrorKind::io) return std::unexpected(batch.error());
+    if (!batch || (first && !near->fits(batch))) return std::nullopt;
+    first = false;
     if (!*batch) return end;
     if ((*batch)->header.base_offset < end.value_or(segment.base_offset())) return std::nullopt;
     end = (*batch)->header.next_offset();
@@ -109,7 +116,9 @@ Result<bool> open_clean(LogState& log, const Log::OpenOptions& options) {
   log.log_end.store(*end);
   log.recovery_point.store(*end);
   for (const auto& segment : log.segments) segment->assume_synced();
-  while (!log.snapshots.empty() && log.snapshots.back() > *end) log.truncate_snapshots(*end);
+  log.truncate_snapshots(*end);
+  // A log that never had a record was closed without a sync.
+  if (*end == Offset{0}) log.metadata_dirty = log.directory_dirty = log.parent_dirty = true;
   return true;
 }
 

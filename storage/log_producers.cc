@@ -86,12 +86,14 @@ Result<void> LogState::complete_history(ProducerStateEntry& entry) {
   for (std::size_t i = segment_index(oldest_known.last_offset) + 1;
        i-- > 0 && budget > 0 && found.size() < wanted;) {
     LogSegment& segment = *segments[i];
+    BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, segment.file());
     uint64_t from = 0;
     if (segment.size() > budget) {
-      BARNABAS_ASSIGN(from, segment.batch_start_before(segment.size() - budget));
+      BARNABAS_ASSIGN(const auto near, segment.batch_start_before(segment.size() - budget));
+      HeaderScanner probe(*file, near.position, segment.size());
+      if (near.fits(probe.next())) from = near.position;
     }
     budget -= std::min(budget, segment.size());
-    BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, segment.file());
     HeaderScanner scanner(*file, from, segment.size());
     std::vector<ProducerBatch> here;
     while (true) {

@@ -40,10 +40,19 @@ struct Cut {
 // Where to stop when not all of [from, limit) fits: behind the last whole batch that does.
 Result<Cut> cut_at_batch(LogSegment& segment, io::File& file, uint64_t from, uint64_t limit,
                          uint64_t max_bytes, bool at_least_one_batch, Offset limit_offset) {
-  BARNABAS_ASSIGN(const uint64_t near, segment.batch_start_before(from + max_bytes));
-  HeaderScanner scanner(file, std::max(near, from), limit);
+  BARNABAS_ASSIGN(LogSegment::BatchStart near, segment.batch_start_before(from + max_bytes));
+  if (near.position <= from) near = {.position = from, .last_offset = {}};
+  std::optional<HeaderScanner> scanner(std::in_place, file, near.position, limit);
   while (true) {
-    BARNABAS_ASSIGN(const std::optional<BatchAt> batch, scanner.next());
+    auto found = scanner->next();
+    if (!near.fits(found)) {  // a damaged index: do without
+      BARNABAS_TRY(segment.rebuild_indexes(default_index_interval_bytes));
+      near.last_offset.reset();
+      scanner.emplace(file, from, limit);
+      continue;
+    }
+    near.last_offset.reset();
+    BARNABAS_ASSIGN(const std::optional<BatchAt> batch, std::move(found));
     if (!batch) return Cut{limit, limit_offset};
     if (batch->end() - from <= max_bytes) continue;
     if (batch->position > from) return Cut{batch->position, batch->header.base_offset};

@@ -159,11 +159,12 @@ Result<std::optional<BatchAt>> LogSegment::find_batch(Offset target, uint64_t en
   return std::nullopt;
 }
 
-Result<uint64_t> LogSegment::batch_start_before(uint64_t position) {
+Result<LogSegment::BatchStart> LogSegment::batch_start_before(uint64_t position) {
   BARNABAS_ASSIGN(const auto entry, find_index_entry([&](const OffsetIndexEntry& at) {
                     return static_cast<uint64_t>(at.position) <= position;
                   }));
-  return entry ? static_cast<uint64_t>(entry->position) : 0;
+  if (!entry) return BatchStart{};
+  return BatchStart{static_cast<uint64_t>(entry->position), base_offset_ + entry->relative_offset};
 }
 
 Result<Offset> LogSegment::offset_before_timestamp(TimestampMs timestamp) {

@@ -46,8 +46,16 @@ class LogSegment {
 
   /// The first batch that ends at or above `target`, of those below `end`; nullopt when there is none.
   Result<std::optional<BatchAt>> find_batch(Offset target, uint64_t end);
-  /// A position at or below `position`, near it, where a batch begins.
-  Result<uint64_t> batch_start_before(uint64_t position);
+  /// A batch that begins at or below `position`, near it, as the index says: whoever goes there checks that
+  /// it ends at `last_offset`. Without an entry the start of the file, which needs no check.
+  struct BatchStart {
+    uint64_t position = 0;
+    std::optional<Offset> last_offset;
+    bool fits(const Result<std::optional<BatchAt>>& found) const {
+      return !last_offset || (found && *found && (*found)->header.last_offset() == *last_offset);
+    }
+  };
+  Result<BatchStart> batch_start_before(uint64_t position);
   /// All records with a timestamp above or at `timestamp` are in batches that end at or above this offset.
   Result<Offset> offset_before_timestamp(TimestampMs timestamp);
   /// Largest timestamp and the last offset of the first batch that has it; timestamp -1 in an empty segment.

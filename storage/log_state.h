@@ -117,6 +117,7 @@ struct LogState {
   std::atomic<LeaderEpoch> latest_epoch{no_leader_epoch};
   bool directory_dirty = false;
   bool parent_dirty = false;
+  bool metadata_dirty = false;  ///< partition.metadata
   std::vector<std::string> unsynced_files;
   std::vector<std::string> deleted_files;
   KnownPositions known_positions;

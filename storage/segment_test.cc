@@ -114,6 +114,10 @@ TEST_F(SegmentTest, a_wrong_index_misleads_nobody) {
     for (int64_t i = 0; i < 50; i += 7)
       EXPECT_EQ(log.read_all(Offset(i), Offset(i + 1)).front().offset, Offset(i));
     log.log.reset();
+    log.disk.put_file(log.path(Offset{0}, ".index"), content);
+    log.open(/*clean=*/true);
+    EXPECT_EQ(log.read_all(Offset{0}, log.end(), 700).size(), 50u);
+    log.log.reset();
   }
 }
 
