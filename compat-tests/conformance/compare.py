@@ -78,7 +78,7 @@ class Generator:
         return out
 
     def field(self, codec, field, where):
-        kind, array, fields, _, nullable = codec._shape(field)
+        kind, array, fields, _, nullable = codec.shape(field)
         name, chance = field["name"], self.chance
         if nullable and chance.random() < 0.15 and name != "records":
             return None

@@ -13,7 +13,7 @@ LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 0x08, 0x10, 0x20
 NO_TIMESTAMP = -1
 
 
-def _table():
+def _crc_table():
     table = []
     for byte in range(256):
         for _ in range(8):
@@ -22,12 +22,12 @@ def _table():
     return table
 
 
-_CRC = _table()
+CRC_TABLE = _crc_table()
 
 
 def crc32c(data, start=0):
     crc = start ^ 0xFFFFFFFF
-    table = _CRC
+    table = CRC_TABLE
     for byte in data:
         crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
     return crc ^ 0xFFFFFFFF

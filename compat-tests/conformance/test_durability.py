@@ -212,7 +212,7 @@ def batch_with_checksum_0():
     """One record whose last four value bytes are chosen so that the batch's CRC32C is 0."""
     stamp = now_ms()
     trial = Batch(values=(b"zero" + bytes(4),), timestamps=(stamp,)).encode()
-    table = records._CRC
+    table = records.CRC_TABLE
     by_high_byte = {entry >> 24: index for index, entry in enumerate(table)}
     wanted = 0xFFFFFFFF  # the register when the checksum comes out as 0
     for byte in reversed(trial[-1:]):  # undo what follows the four bytes: the header count

@@ -131,7 +131,7 @@ class Codec:
     def write(self, value):
         return self._write_struct(value, self.schema["fields"])
 
-    def _shape(self, field):
+    def shape(self, field):
         """(element type, is array, struct fields or None, flexible, nullable) at this version."""
         kind = field["type"]
         array = kind.startswith("[]")
@@ -144,7 +144,7 @@ class Codec:
         return in_range(field.get("taggedVersions"), self.version)
 
     def default(self, field):
-        kind, array, fields, _, _ = self._shape(field)
+        kind, array, fields, _, _ = self.shape(field)
         if "default" in field:
             value = field["default"]
             return value.encode() if kind in ("bytes", "records") and value is not None else value
@@ -180,7 +180,7 @@ class Codec:
             body.expect_end(known[tag]["name"])
 
     def _read_field(self, reader, field):
-        kind, array, fields, flexible, nullable = self._shape(field)
+        kind, array, fields, flexible, nullable = self.shape(field)
         where = f"{self.schema['name']} v{self.version} {field['name']}"
         if array:
             count = reader.uvarint() - 1 if flexible else reader.number(">i")
@@ -243,7 +243,7 @@ class Codec:
         return bytes(out)
 
     def _write_field(self, value, field):
-        kind, array, fields, flexible, nullable = self._shape(field)
+        kind, array, fields, flexible, nullable = self.shape(field)
         if array:
             if value is None:
                 return b"\0" if flexible else struct.pack(">i", -1)
