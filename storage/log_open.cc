@@ -155,7 +155,7 @@ Result<std::unique_ptr<LogState>> open_log(io::Disk& disk, FilePool& pool, std::
 Result<std::unique_ptr<Log>> Log::open(io::Disk& disk, FilePool& files, std::string directory,
                                        OpenOptions options) {
   BARNABAS_ASSIGN(std::unique_ptr<LogState> state, open_log(disk, files, std::move(directory), options));
-  const bool recovered = state->recovery.scanned && state->log_end.load() > Offset{0};
+  const bool recovered = state->recovery.scanned && state->log_end.load() > state->recovery_point.load();
   std::unique_ptr<Log> log(new Log(std::move(state)));
   // What a recovery found may be shown to consumers from now on, so it must not be lost to the next power
   // cut.
