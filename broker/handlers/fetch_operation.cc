@@ -88,6 +88,7 @@ void FetchOperation::start() {
   }
   timer_.emplace(call_.connection().loop->context(), std::chrono::milliseconds(plan_.max_wait_ms));
   timer_->async_wait([self = shared_from_this()](const boost::system::error_code&) {
+    self->final_ = true;
     if (!self->woken_.exchange(true)) self->resume();
   });
   call_.connection().broker_state = std::weak_ptr<FetchOperation>(shared_from_this());
@@ -141,18 +142,33 @@ void FetchOperation::on_progress(uint64_t bytes) {
   call_.connection().loop->post([self = shared_from_this()] { self->resume(); });
 }
 
-void FetchOperation::end_wait() {
+void FetchOperation::unregister() {
   for (Registration& registration : registrations_)
     registration.partition->remove_waiter(registration.handle);
   registrations_.clear();
+}
+
+void FetchOperation::end_wait() {
+  unregister();
   if (timer_) timer_->cancel();
   call_.connection().broker_state.reset();
 }
 
 void FetchOperation::resume() {
+  unregister();
+  if (call_.connection().closed) {
+    end_wait();
+    return call_.no_reply();
+  }
+  auto reads = read_all();
+  if (!final_ && !enough(reads)) {
+    // What woke it was seen before, or is not enough after all. The timer still runs.
+    woken_.store(false);
+    if (!wait_for_progress(reads)) on_progress(std::numeric_limits<int32_t>::max());
+    return;
+  }
   end_wait();
-  if (call_.connection().closed) return call_.no_reply();
-  finish(read_all());
+  finish(std::move(reads));
 }
 
 void FetchOperation::cancel() {

@@ -34,6 +34,7 @@ class FetchOperation : public ProgressWaiter, public std::enable_shared_from_thi
   void cancel();
   /// Stops waiting and answers with what there is.
   void hurry() {
+    final_ = true;
     if (!woken_.exchange(true)) resume();
   }
 
@@ -48,6 +49,7 @@ class FetchOperation : public ProgressWaiter, public std::enable_shared_from_thi
   bool enough(const std::vector<FetchRead>& reads) const;
   /// False when something happened meanwhile and it is better to read again.
   bool wait_for_progress(const std::vector<FetchRead>& reads);
+  void unregister();
   void end_wait();
   void resume();
   void finish(std::vector<FetchRead> reads);
@@ -58,6 +60,7 @@ class FetchOperation : public ProgressWaiter, public std::enable_shared_from_thi
   std::vector<Registration> registrations_;
   std::atomic<int64_t> bytes_wanted_{0};
   std::atomic<bool> woken_{false};
+  bool final_ = false;  ///< time is up: answered with what there is. On the loop only
 };
 
 /// Ends the fetch that waits on this connection, if one does. On the connection's loop.
