@@ -61,20 +61,21 @@ Result<Cut> cut_at_batch(LogSegment& segment, io::File& file, uint64_t from, uin
   }
 }
 
-}  // namespace
+std::unexpected<Error> outside(const LogState& log, Offset asked) {
+  return fail(ErrorKind::out_of_range, "offset " + std::to_string(asked.value()) + ", the log has " +
+                                           std::to_string(log.log_start.load().value()) + " to " +
+                                           std::to_string(log.log_end.load().value()));
+}
 
-Result<ReadResult> Log::read(Offset from, uint64_t max_bytes, Offset upper_bound, bool at_least_one_batch) {
-  LogState& log = *state_;
+Result<ReadResult> read_log(LogState& log, Offset from, uint64_t max_bytes, Offset upper_bound,
+                            bool at_least_one_batch) {
   const Offset asked = from;
   while (true) {
     ReadPlan plan;
     {
       std::lock_guard lock(log.mutex);
       const Offset start = log.log_start.load(), end = log.log_end.load();
-      if (asked < start || asked > end)
-        return fail(ErrorKind::out_of_range, "offset " + std::to_string(asked.value()) + ", the log has " +
-                                                 std::to_string(start.value()) + " to " +
-                                                 std::to_string(end.value()));
+      if (asked < start || asked > end) return outside(log, asked);
       upper_bound = std::min(upper_bound, end);
       if (from >= upper_bound) return ReadResult{.slice = {}, .next_offset = from};
       plan = plan_read(log, from, upper_bound);
@@ -114,6 +115,16 @@ Result<ReadResult> Log::read(Offset from, uint64_t max_bytes, Offset upper_bound
                       .next_offset = cut.next_offset,
                       .first_batch_incomplete = cut.first_does_not_fit};
   }
+}
+
+}  // namespace
+
+Result<ReadResult> Log::read(Offset from, uint64_t max_bytes, Offset upper_bound, bool at_least_one_batch) {
+  auto result = read_log(*state_, from, max_bytes, upper_bound, at_least_one_batch);
+  // The segment was found, and then deleted and removed before its file could be opened.
+  if (!result && result.error().kind == ErrorKind::not_found && from < state_->log_start.load())
+    return outside(*state_, from);
+  return result;
 }
 
 Result<std::vector<AbortedTransaction>> Log::aborted_transactions(Offset from, Offset upper_bound) {
