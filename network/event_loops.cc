@@ -35,6 +35,7 @@ EventLoops::EventLoops(std::size_t threads, std::string name)
 
 EventLoops::~EventLoops() {
   stop();
+  for (const auto& loop : loops_) loop->context_.drop_handlers();
 }
 
 void EventLoops::start() {

@@ -42,8 +42,16 @@ class EventLoop {
   static EventLoop*& current_loop();
   void run(const std::string& thread_name);
 
+  /// What waits in one loop may own things of another (an acceptor its connections' loops), so all loops drop
+  /// their handlers before the first one is destroyed.
+  class Context : public boost::asio::io_context {
+   public:
+    using io_context::io_context;
+    void drop_handlers() { shutdown(); }
+  };
+
   const std::size_t index_;
-  boost::asio::io_context context_;
+  Context context_;
   std::optional<boost::asio::executor_work_guard<Executor>> work_;
   FramePool& frames_;
   std::thread thread_;

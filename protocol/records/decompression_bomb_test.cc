@@ -134,7 +134,12 @@ TEST(DecompressionBomb, rebuilding_holds_no_more_than_the_result) {
               ErrorCode::message_too_large);
   });
   if (!growth) GTEST_SKIP() << "/proc/self/clear_refs cannot be written";
-  EXPECT_LT(*growth, 16);
+#ifdef __SANITIZE_ADDRESS__
+  constexpr int allowed_mb = 256;  // freed memory stays in quarantine
+#else
+  constexpr int allowed_mb = 16;
+#endif
+  EXPECT_LT(*growth, allowed_mb);
 }
 
 TEST(DecompressionBomb, a_record_above_the_topics_limit_is_invalid_at_once) {
