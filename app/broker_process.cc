@@ -154,6 +154,7 @@ struct BrokerProcess::Parts {
 
   const metadata::StaticConfig config;
   const NodeId node;
+  Listeners listeners;
   io::PosixDisk disk;
   std::vector<std::string> paths;
   std::string metadata_directory;
@@ -210,6 +211,7 @@ void BrokerProcess::Parts::directory_failed(const storage::LogDirectory& directo
 }
 
 Result<void> BrokerProcess::Parts::open_all() {
+  BARNABAS_ASSIGN(listeners, parse_listeners(config));
   BARNABAS_TRY(open_storage());
   BARNABAS_TRY(open_metadata());
   BARNABAS_TRY(open_server());
@@ -265,7 +267,6 @@ Result<void> BrokerProcess::Parts::open_metadata() {
   options.quorum.node_id = node;
   options.quorum.directory_id = metadata_directory_id;
   options.quorum.clean = metadata_clean;
-  BARNABAS_ASSIGN(const Listeners listeners, parse_listeners(config));
   if (const auto& at = listeners.controller)
     options.quorum.controller_endpoint = {at->listener, at->host, at->port, at->security_protocol};
   options.static_config = &config;
@@ -289,7 +290,6 @@ Result<void> BrokerProcess::Parts::open_metadata() {
 }
 
 Result<void> BrokerProcess::Parts::open_server() {
-  BARNABAS_ASSIGN(Listeners listeners, parse_listeners(config));
   for (const std::string& name : listeners.controller_only)
     log_.info("listener {} is the controller's and not opened", name);
   const uint64_t seed = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
@@ -299,7 +299,7 @@ Result<void> BrokerProcess::Parts::open_server() {
   services.emplace(broker::Services{
       .node = node,
       .cluster_id = logs->cluster_id(),
-      .listeners = std::move(listeners.advertised),
+      .listeners = listeners.advertised,
       .config = config,
       .metadata = publisher,
       .controller = *gateway,

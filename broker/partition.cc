@@ -26,6 +26,13 @@ void Partition::set_leader_epoch(LeaderEpoch epoch) {
     log_->assign_epoch_start(epoch, log_->log_end_offset());
 }
 
+protocol::ErrorCode Partition::check_leader_epoch(LeaderEpoch claimed) const {
+  const LeaderEpoch current = leader_epoch();
+  if (claimed == no_leader_epoch || claimed == current) return protocol::ErrorCode::none;
+  return claimed < current ? protocol::ErrorCode::fenced_leader_epoch
+                           : protocol::ErrorCode::unknown_leader_epoch;
+}
+
 void Partition::set_settings(std::shared_ptr<const TopicSettings> settings) {
   log_->set_config(std::shared_ptr<const storage::LogConfig>(settings, &settings->log));
   const std::scoped_lock lock(settings_mutex_);

@@ -13,6 +13,7 @@
 #include "base/uuid.h"
 #include "broker/topic_settings.h"
 #include "io/disk_pool.h"
+#include "protocol/error_code.h"
 #include "storage/log.h"
 #include "storage/topic_partition.h"
 
@@ -55,6 +56,8 @@ class Partition : public std::enable_shared_from_this<Partition> {
   storage::Log& log() { return *log_; }
   LeaderEpoch leader_epoch() const { return LeaderEpoch{leader_epoch_.load(std::memory_order_acquire)}; }
   void set_leader_epoch(LeaderEpoch epoch);
+  /// What a client that claims to know the leader by this epoch is answered; -1 claims nothing (KIP-320).
+  protocol::ErrorCode check_leader_epoch(LeaderEpoch claimed) const;
 
   std::shared_ptr<const TopicSettings> settings() const {
     const std::scoped_lock lock(settings_mutex_);

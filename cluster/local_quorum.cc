@@ -6,6 +6,7 @@
 #include "cluster/quorum_state.h"
 #include "metadata/delta.h"
 #include "metadata/record_versions.h"
+#include "metadata/supported_features.h"
 #include "protocol/messages/abort_transaction_record.h"
 #include "protocol/messages/begin_transaction_record.h"
 #include "protocol/messages/config_record.h"
@@ -37,13 +38,10 @@ std::vector<FeatureLevel> default_feature_levels() {
 }
 
 std::map<std::string, metadata::FeatureRange, std::less<>> supported_features() {
-  return {{"metadata.version", {metadata::metadata_version_min, metadata::metadata_version_max}},
-          {"eligible.leader.replicas.version", {0, 1}},
-          {"group.version", {0, 1}},
-          {"kraft.version", {0, 1}},
-          {"share.version", {0, 2}},
-          {"streams.version", {0, 1}},
-          {"transaction.version", {0, 2}}};
+  std::map<std::string, metadata::FeatureRange, std::less<>> features;
+  for (const metadata::SupportedFeature& feature : metadata::supported_features)
+    features.emplace(feature.name, metadata::FeatureRange{feature.min, feature.max});
+  return features;
 }
 
 Result<std::unique_ptr<LocalQuorum>> LocalQuorum::open(io::Disk& disk, storage::FilePool& files,
@@ -62,10 +60,12 @@ Result<std::unique_ptr<LocalQuorum>> LocalQuorum::open(io::Disk& disk, storage::
 Result<void> LocalQuorum::check_voters() {
   const auto refuse = [&](const std::string& found) {
     return fail(ErrorKind::invalid,
-                log_->directory() + ": " + found + "; a broker on its own can only go on with the metadata log of a quorum " +
-                    "whose single voter it is: node " + std::to_string(options_.node_id.value()) + " in directory " +
-                    options_.directory_id.to_string() +
-                    ". To run it as a member of that quorum, set process.roles=broker and the quorum's addresses; to start "
+                log_->directory() + ": " + found +
+                    "; a broker on its own can only go on with the metadata log of a quorum " +
+                    "whose single voter it is: node " + std::to_string(options_.node_id.value()) +
+                    " in directory " + options_.directory_id.to_string() +
+                    ". To run it as a member of that quorum, set process.roles=broker and the quorum's "
+                    "addresses; to start "
                     "anew, use an empty directory");
   };
   const auto& voters = image()->voters;
@@ -91,7 +91,8 @@ Result<void> LocalQuorum::check_voters() {
 
 Result<void> LocalQuorum::become_leader(TimestampMs now) {
   LeaderEpoch last = std::max(log_->last_epoch(), LeaderEpoch{0});
-  // A damaged quorum-state is no loss: the log names the epoch of every batch, and nobody else can have voted.
+  // A damaged quorum-state is no loss: the log names the epoch of every batch, and nobody else can have
+  // voted.
   if (auto state = read_quorum_state(disk_, log_->directory()); state && *state) {
     last = std::max(last, (*state)->epoch);
   } else if (!state && state.error().kind == ErrorKind::io) {
@@ -100,7 +101,8 @@ Result<void> LocalQuorum::become_leader(TimestampMs now) {
   epoch_ = last + 1;
   const bool is_new = log_->end_offset() == Offset{0} && image()->features.empty();
 
-  std::vector<metadata::ControlRecord> control{metadata::leader_change_record(options_.node_id, {options_.node_id})};
+  std::vector<metadata::ControlRecord> control{
+      metadata::leader_change_record(options_.node_id, {options_.node_id})};
   if (is_new) {
     control.push_back(metadata::kraft_version_record(new_kraft_version));
     control.push_back(metadata::voters_record(
@@ -133,7 +135,8 @@ Result<void> LocalQuorum::append_bootstrap(TimestampMs now) {
     elr |= name == "eligible.leader.replicas.version" && level > 0;
   }
   if (elr) {
-    // With eligible leader replicas min.insync.replicas is cluster metadata: all brokers must mean the same by it.
+    // With eligible leader replicas min.insync.replicas is cluster metadata: all brokers must mean the same
+    // by it.
     protocol::ConfigRecord record;
     record.resource_type = static_cast<int8_t>(metadata::ConfigResourceType::broker);
     record.name = "min.insync.replicas";
@@ -174,12 +177,14 @@ Result<metadata::NextImage> LocalQuorum::append(const metadata::RecordList& reco
   return std::move(*next);
 }
 
-Result<void> LocalQuorum::commit() { return log_->flush(); }
+Result<void> LocalQuorum::commit() {
+  return log_->flush();
+}
 
 Result<void> LocalQuorum::write_state() {
   if (state_written_) return {};
-  BARNABAS_TRY(write_quorum_state(disk_, log_->directory(), {options_.node_id, epoch_}, image()->kraft_version,
-                                  options_.node_id));
+  BARNABAS_TRY(write_quorum_state(disk_, log_->directory(), {options_.node_id, epoch_},
+                                  image()->kraft_version, options_.node_id));
   state_written_ = true;
   return {};
 }

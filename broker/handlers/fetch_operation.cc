@@ -82,10 +82,7 @@ FetchOperation::FetchOperation(Call call, Plan plan) : call_(std::move(call)), p
 void FetchOperation::start() {
   call_.release_frame();
   auto reads = read_all();
-  if (plan_.max_wait_ms <= 0 || reads.empty() || enough(reads)) {
-    // An empty incremental session waits like any other; there is just nothing that could end its wait.
-    if (!(plan_.incremental && reads.empty() && plan_.max_wait_ms > 0)) return finish(std::move(reads));
-  }
+  if (plan_.max_wait_ms <= 0 || reads.empty() || enough(reads)) return finish(std::move(reads));
   timer_.emplace(call_.connection().loop->context(), std::chrono::milliseconds(plan_.max_wait_ms));
   timer_->async_wait([self = shared_from_this()](const boost::system::error_code&) {
     self->final_ = true;

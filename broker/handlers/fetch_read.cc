@@ -34,13 +34,6 @@ ErrorCode locate(const ReplicaManager& replicas, FetchPartition& wanted, bool by
   return found.error;
 }
 
-ErrorCode check_leader_epoch(const Partition& partition, LeaderEpoch claimed) {
-  if (claimed < LeaderEpoch{0}) return ErrorCode::none;
-  if (claimed < partition.leader_epoch()) return ErrorCode::fenced_leader_epoch;
-  if (claimed > partition.leader_epoch()) return ErrorCode::unknown_leader_epoch;
-  return ErrorCode::none;
-}
-
 /// KIP-595: whether the reader's log and ours part below its fetch offset. Fills the diverging epoch.
 ErrorCode check_divergence(Partition& partition, const FetchPartition& wanted, FetchRead& read) {
   if (wanted.last_fetched_epoch < LeaderEpoch{0}) return ErrorCode::none;
@@ -106,7 +99,8 @@ FetchRead read_partition(const ReplicaManager& replicas, FetchPartition& wanted,
   Partition& partition = *wanted.partition;
   FetchRead read;
   read.data.partition_index = wanted.index.value();
-  ErrorCode error = check_leader_epoch(partition, wanted.current_leader_epoch);
+  // Any negative epoch claims nothing here, as in Kafka.
+  ErrorCode error = partition.check_leader_epoch(std::max(wanted.current_leader_epoch, no_leader_epoch));
   if (error == ErrorCode::none) error = check_divergence(partition, wanted, read);
   if (error == ErrorCode::none)
     error = read_records(partition, wanted, limits, std::min<int64_t>(bytes_max, wanted.max_bytes),

@@ -86,10 +86,8 @@ ErrorCode answer_partition(Call& call, const ListOffsetsRequest& request, std::s
   if (first_version_of(wanted.timestamp) > call.version()) return ErrorCode::unsupported_version;
   const auto found = call.services().replicas.find(topic, PartitionIndex{wanted.partition_index});
   if (!found.partition) return found.error;
-  const LeaderEpoch epoch{wanted.current_leader_epoch};
-  if (epoch > found.partition->leader_epoch()) return ErrorCode::unknown_leader_epoch;
-  if (epoch != no_leader_epoch && epoch < found.partition->leader_epoch())
-    return ErrorCode::fenced_leader_epoch;
+  const ErrorCode error = found.partition->check_leader_epoch(LeaderEpoch{wanted.current_leader_epoch});
+  if (error != ErrorCode::none) return error;
   return look_up(*found.partition, request, wanted.timestamp, answer);
 }
 

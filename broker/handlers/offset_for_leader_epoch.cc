@@ -13,10 +13,8 @@ ErrorCode answer_partition(Call& call, std::string_view topic,
   const auto found = call.services().replicas.find(topic, PartitionIndex{wanted.partition});
   if (!found.partition) return found.error;
   Partition& partition = *found.partition;
-  const LeaderEpoch claimed{wanted.current_leader_epoch};
-  if (claimed > partition.leader_epoch()) return ErrorCode::unknown_leader_epoch;
-  if (claimed != no_leader_epoch && claimed < partition.leader_epoch())
-    return ErrorCode::fenced_leader_epoch;
+  const ErrorCode error = partition.check_leader_epoch(LeaderEpoch{wanted.current_leader_epoch});
+  if (error != ErrorCode::none) return error;
   const LeaderEpoch asked{wanted.leader_epoch};
   if (asked == partition.leader_epoch()) {
     answer.leader_epoch = asked.value();
