@@ -22,6 +22,7 @@
 #include "network/server.h"
 #include "storage/log_directories.h"
 #include "storage/log_manager.h"
+#include "storage/partition_directory.h"
 
 namespace barnabas::app {
 namespace {
@@ -219,17 +220,28 @@ Result<void> BrokerProcess::Parts::open_all() {
 }
 
 /// Changing log.dirs must not make the broker forget its topics: metadata lie in the first one unless told.
+/// Nor may a metadata log that was lost: every partition would be a stranger and be set aside.
 Result<void> BrokerProcess::Parts::find_metadata() {
   constexpr std::string_view name = "/__cluster_metadata-0";
-  const auto has_metadata = [&](const std::string& path) {
-    return disk.exists(path + std::string(name)).value_or(false);
-  };
-  if (has_metadata(metadata_directory)) return {};
+  const auto has_metadata = [&](const std::string& path) { return disk.exists(path + std::string(name)); };
+  BARNABAS_ASSIGN(const bool in_its_place, has_metadata(metadata_directory));
+  if (in_its_place) return {};
   for (const std::string& path : paths)
-    if (has_metadata(path))
+    if (has_metadata(path).value_or(false))
       return fail(ErrorKind::invalid, metadata_directory + " holds no metadata log, but " + path +
                                           " does; set metadata.log.dir=" + path + ", or move " + path +
                                           std::string(name) + " there");
+  for (const std::string& path : paths) {
+    const auto entries = disk.list(path);
+    if (!entries) continue;
+    for (const io::DirectoryEntry& entry : *entries)
+      if (storage::parse_directory_name(entry.name).kind == storage::DirectoryKind::partition)
+        return fail(ErrorKind::not_found,
+                    metadata_directory + std::string(name) + ": not there, but the partition " + path + "/" +
+                        entry.name +
+                        " is. Without the metadata log nobody knows its topic: put the log back, or "
+                        "set metadata.log.dir to where it is");
+  }
   return {};
 }
 

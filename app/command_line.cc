@@ -9,9 +9,10 @@ namespace barnabas::app {
 
 CommandLine parse_command_line(int count, const char* const* arguments) {
   CommandLine result;
-  if (count > 1 && std::string_view(arguments[1]) == "dump") {
-    result.action = CommandLine::Action::dump;
-    result.dump_arguments.assign(arguments + 2, arguments + count);
+  const std::string_view word = count > 1 ? arguments[1] : "";
+  if (word == "dump" || word == "check") {
+    result.action = word == "dump" ? CommandLine::Action::dump : CommandLine::Action::check;
+    result.tool_arguments.assign(arguments + 2, arguments + count);
     return result;
   }
   CLI::App app{"A broker that speaks the Apache Kafka protocol and keeps its data in Kafka's files."};
@@ -26,7 +27,8 @@ CommandLine parse_command_line(int count, const char* const* arguments) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   app.footer(
-      "Also:\n  barnabas dump FILE    print a file of a data directory\n\n"
+      "Also:\n  barnabas dump FILE    print a file of a data directory\n"
+      "  barnabas check DIR    verify the log directories of a stopped broker\n\n"
       "Environment: KAFKA_LOG_DIRS=… sets log.dirs and so on (_ for ., __ for _, ___ for -).\n"
       "Example: barnabas server.properties --override log.dirs=/var/lib/barnabas");
   try {

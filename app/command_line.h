@@ -7,16 +7,16 @@ namespace barnabas::app {
 
 /// What the operator typed.
 struct CommandLine {
-  enum class Action { serve, dump, exit };
+  enum class Action { serve, dump, check, exit };
   Action action = Action::serve;
-  int exit_code = 0;                   ///< for Action::exit
-  std::string settings_file;           ///< empty: the embedded default
-  std::vector<std::string> overrides;  ///< "name=value", in order
-  std::vector<std::string> dump_arguments;
+  int exit_code = 0;                        ///< for Action::exit
+  std::string settings_file;                ///< empty: the embedded default
+  std::vector<std::string> overrides;       ///< "name=value", in order
+  std::vector<std::string> tool_arguments;  ///< for Action::dump and check
 };
 
-/// Reads the arguments that Kafka's start script takes ([server.properties] [--override name=value]…), and
-/// `dump`. Prints help, version or what is wrong by itself; the action is then `exit`.
+/// Reads the arguments that Kafka's start script takes ([server.properties] [--override name=value]…), `dump`
+/// and `check`. Prints help, version or what is wrong by itself; the action is then `exit`.
 CommandLine parse_command_line(int count, const char* const* arguments);
 
 }  // namespace barnabas::app

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "app/signals.h"
 #include "app/version.h"
 #include "base/log.h"
+#include "tools/check/check.h"
 #include "tools/dump/dump.h"
 
 namespace {
@@ -81,10 +83,12 @@ int serve(const app::CommandLine& command) {
   return clean ? 0 : 1;
 }
 
-int dump(const app::CommandLine& command) {
+using ToolMain = int(std::span<const char* const>, std::ostream&, std::ostream&);
+
+int run_tool(ToolMain& tool, const app::CommandLine& command) {
   std::vector<const char*> arguments;
-  for (const std::string& argument : command.dump_arguments) arguments.push_back(argument.c_str());
-  return tools::dump_main(arguments, std::cout, std::cerr);
+  for (const std::string& argument : command.tool_arguments) arguments.push_back(argument.c_str());
+  return tool(arguments, std::cout, std::cerr);
 }
 
 }  // namespace
@@ -95,7 +99,9 @@ int main(int count, char** arguments) {
     case app::CommandLine::Action::exit:
       return command.exit_code;
     case app::CommandLine::Action::dump:
-      return dump(command);
+      return run_tool(tools::dump_main, command);
+    case app::CommandLine::Action::check:
+      return run_tool(tools::check_main, command);
     case app::CommandLine::Action::serve:
       break;
   }

@@ -52,9 +52,30 @@ Result<std::unique_ptr<LocalQuorum>> LocalQuorum::open(io::Disk& disk, storage::
   std::unique_ptr<LocalQuorum> quorum(new LocalQuorum(disk, std::move(options), std::move(log)));
   // What is loaded so far is needed as an image for the checks.
   if (!quorum->log_->replayer().in_transaction()) BARNABAS_TRY(quorum->log_->replayer().take());
+  BARNABAS_TRY(quorum->check_features());
   BARNABAS_TRY(quorum->check_voters());
   BARNABAS_TRY(quorum->become_leader(now));
   return quorum;
+}
+
+/// Whoever goes on with features that it doesn't know writes what others cannot read, or loses what it cannot
+/// read.
+Result<void> LocalQuorum::check_features() {
+  for (const auto& [name, level] : image()->features) {
+    const auto known =
+        std::ranges::find(metadata::supported_features, name, &metadata::SupportedFeature::name);
+    if (known == metadata::supported_features.end())
+      return fail(ErrorKind::unsupported, log_->directory() + ": the feature " + name + " is at level " +
+                                              std::to_string(level) +
+                                              ", and this version does not know it; start a newer version");
+    if (level > known->max || level < known->min)
+      return fail(ErrorKind::unsupported,
+                  log_->directory() + ": the feature " + name + " is at level " + std::to_string(level) +
+                      ", this version supports " + std::to_string(known->min) + " to " +
+                      std::to_string(known->max) +
+                      "; start a newer version, or lower it with kafka-features.sh first");
+  }
+  return {};
 }
 
 Result<void> LocalQuorum::check_voters() {

@@ -25,6 +25,8 @@ struct RecoveryReport {
   Offset truncated_at = no_offset;  ///< log end after that; -1 when nothing was dropped
   int segments_removed = 0;         ///< whole segments behind the damage
   std::string reason;               ///< what was wrong at the cut: file, byte, found, expected
+  /// The recovery point, when the log ends below it: records that had been made durable are gone. -1 otherwise.
+  Offset durable_end = no_offset;
 
   bool lossless() const { return truncated_bytes == 0 && segments_removed == 0; }
   std::string to_string() const;

@@ -8,6 +8,7 @@
 #include "io/system_error.h"
 #include "storage/clean_shutdown.h"
 #include "storage/meta_properties.h"
+#include "storage/partition_directory.h"
 
 namespace barnabas::storage {
 namespace {
@@ -98,7 +99,8 @@ Result<std::string> agree_on_cluster_id(const std::vector<Candidate>& candidates
       from = candidate.directory.path;
     } else if (found != cluster_id) {
       return fail(ErrorKind::invalid, candidate.directory.path + "/meta.properties: cluster.id=" + found +
-                                          " found, " + cluster_id + " expected (as in " + from + ")");
+                                          " found, " + cluster_id + " expected (as in " + from +
+                                          "). Take the directory of the other cluster out of log.dirs");
     }
   }
   return cluster_id;
@@ -113,7 +115,9 @@ Result<void> check_ids(const std::vector<Candidate>& candidates, NodeId node_id)
       return fail(
           ErrorKind::invalid,
           path + "/meta.properties: node.id=" + std::to_string(candidate.properties->node_id.value()) +
-              " found, " + std::to_string(node_id.value()) + " expected (node.id of the configuration)");
+              " found, " + std::to_string(node_id.value()) +
+              " expected (node.id of the configuration). Set node.id to what the directory was made for, "
+              "or use the directory of this node");
     }
     const Uuid id = candidate.properties->directory_id;
     if (id.is_zero()) continue;
@@ -121,7 +125,7 @@ Result<void> check_ids(const std::vector<Candidate>& candidates, NodeId node_id)
     if (!is_new) {
       return fail(ErrorKind::invalid, path + "/meta.properties: directory.id=" + id.to_string() +
                                           " found, which is that of " + other->second +
-                                          " too: one is a copy");
+                                          " too: one is a copy. Take the copy out of log.dirs");
     }
   }
   return {};
@@ -138,6 +142,22 @@ Result<void> claim(io::Disk& disk, Candidate& candidate, const std::string& clus
   BARNABAS_ASSIGN(const auto marker, take_clean_shutdown(disk, candidate.directory.path));
   candidate.directory.clean = marker.has_value();
   candidate.directory.previous_broker_epoch = marker.value_or(BrokerEpoch{-1});
+  return {};
+}
+
+/// A directory without meta.properties may become ours only if it holds nobody's data: the file may have been
+/// lost, and a new cluster id would make every topic in it a stranger.
+Result<void> check_unclaimed(io::Disk& disk, const std::string& path) {
+  BARNABAS_ASSIGN(const auto entries, disk.list(path));
+  for (const io::DirectoryEntry& entry : entries) {
+    const DirectoryKind kind = parse_directory_name(entry.name).kind;
+    if (!entry.is_directory || kind == DirectoryKind::other) continue;
+    return fail(ErrorKind::invalid,
+                path + "/" + std::string(meta_properties_name) + ": not there, but " + path + "/" +
+                    entry.name +
+                    " is. Put the file back (version=1, cluster.id, node.id and directory.id as before; the "
+                    "other log directories name the first two), or give this broker an empty directory");
+  }
   return {};
 }
 
@@ -176,6 +196,9 @@ Result<LogDirectories> open_log_directories(io::Disk& disk, const LogDirectories
   LogDirectories result;
   BARNABAS_ASSIGN(result.cluster_id, agree_on_cluster_id(candidates, options));
   BARNABAS_TRY(check_ids(candidates, options.node_id));
+  for (const Candidate& candidate : candidates)
+    if (candidate.directory.usable() && !candidate.properties)
+      BARNABAS_TRY(check_unclaimed(disk, candidate.directory.path));
   if (!any_ours && !options.format) {
     return fail(ErrorKind::not_found,
                 candidates.front().directory.path +

@@ -148,6 +148,13 @@ void LogManager::load_one(Loading& loading, std::size_t index, TimestampMs now) 
   const RecoveryReport& recovery = task.log->recovery();
   if (!recovery.lossless())
     log_.warn("log recovered partition={} {}", task.name.to_string(), recovery.to_string());
+  if (recovery.durable_end >= Offset{0})
+    log_.error(
+        "records lost partition={} directory={} log_end={} expected={} reason=\"the log ends below what had "
+        "been made "
+        "durable: the device or somebody has lost data\"",
+        task.name.to_string(), task.log->directory(), task.log->log_end_offset().value(),
+        recovery.durable_end.value());
 }
 
 Result<void> LogManager::publish(Loading& loading) {

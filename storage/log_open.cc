@@ -90,8 +90,11 @@ Result<std::optional<Offset>> find_clean_end(LogState& log, Offset recovery_poin
   LogSegment& segment = log.active();
   if (segment.size() == 0) return segment.base_offset();
   if (recovery_point > segment.base_offset() && !log.snapshots.empty() &&
-      log.snapshots.back() == recovery_point)
-    return recovery_point;
+      log.snapshots.back() == recovery_point) {
+    // A snapshot between the two was made when another segment began there: its file is missing.
+    const bool begun_after = log.snapshots.size() > 1 && log.snapshots.rbegin()[1] > segment.base_offset();
+    if (!begun_after) return recovery_point;
+  }
   const auto near = segment.batch_start_before(segment.size());
   if (!near && near.error().kind == ErrorKind::corrupt) return std::nullopt;
   if (!near) return std::unexpected(near.error());
@@ -137,6 +140,8 @@ Result<std::unique_ptr<LogState>> open_log(io::Disk& disk, FilePool& pool, std::
   }
   if (!clean) BARNABAS_TRY(recover(*log, options.recovery_point));
 
+  if (log->log_end.load() < options.recovery_point && options.recovery_point > options.log_start_offset)
+    log->recovery.durable_end = options.recovery_point;
   if (log->log_end.load() < options.log_start_offset) {
     // The checkpoint says that these were all deleted.
     BARNABAS_TRY(log->start_anew(options.log_start_offset, options.now));

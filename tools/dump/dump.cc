@@ -191,24 +191,19 @@ std::vector<std::string> expand(io::Disk& disk, const std::vector<std::string>& 
   return files;
 }
 
-bool dump_file(io::Disk& disk, const std::string& path, const DumpOptions& options, std::ostream& out,
-               std::ostream& errors) {
-  DumpReport report(path, out, errors);
+}  // namespace
+
+void dump_file(io::Disk& disk, const DumpOptions& options, DumpReport& report) {
+  const std::string& path = report.path();
   const auto known = identify(path);
-  if (!known) {
-    report.problem("not a file name of a data directory");
-    return false;
-  }
+  if (!known) return report.problem("not a file name of a data directory");
   report.line("{}", path);
   if (is_large(known->type)) {
     dump_large(disk, path, *known, options, report);
   } else {
     dump_small(disk, path, known->type, report);
   }
-  return report.problems() == 0;
 }
-
-}  // namespace
 
 int dump_main(std::span<const char* const> arguments, std::ostream& out, std::ostream& errors) {
   DumpOptions options;
@@ -240,7 +235,11 @@ int dump_main(std::span<const char* const> arguments, std::ostream& out, std::os
 
   io::PosixDisk disk;
   bool all_good = true;
-  for (const std::string& path : expand(disk, paths)) all_good &= dump_file(disk, path, options, out, errors);
+  for (const std::string& path : expand(disk, paths)) {
+    DumpReport report(path, out, errors);
+    dump_file(disk, options, report);
+    all_good &= report.problems() == 0;
+  }
   return all_good ? 0 : 1;
 }
 

@@ -3,7 +3,13 @@
 #include <iosfwd>
 #include <span>
 
+#include "io/disk.h"
+#include "tools/dump/dump_report.h"
+
 namespace barnabas::tools {
+
+/// Prints and checks the file that `report` names, by its name and contents. Memory is bounded by one batch.
+void dump_file(io::Disk& disk, const DumpOptions& options, DumpReport& report);
 
 /// `barnabas dump [options] FILE…`: prints files of a data directory in readable form and checks them while
 /// doing so. `arguments` are what follows the word "dump". Nothing is ever written to the files. Memory is

@@ -39,7 +39,7 @@ class BatchDump {
   void run() {
     const auto size = file_.size();
     if (!size) return report_.problem(size.error().message);
-    size_ = *size;
+    size_ = std::min(*size, options_.end);
     while (position_ < size_ && next_batch()) {
     }
     report_.line("end: {} batches, {} records, {} of {} bytes, next offset {}", batches_, records_, position_,
@@ -85,7 +85,7 @@ class BatchDump {
     if (!got) return stop(got.error().message);
     if (*got < buffer_.size()) return stop(fmt::format("{} bytes found, {} expected", *got, buffer_.size()));
     const RecordBatchView batch = RecordBatchView::trusted(buffer_);
-    print_header(header);
+    if (report_.prints()) print_header(header);
     check_header(header);
     if (const uint32_t computed = batch.computed_crc(); computed != header.crc) {
       report_.problem(position_, fmt::format("crc {:08x} found, {:08x} expected", header.crc, computed));
@@ -140,7 +140,10 @@ class BatchDump {
                                     record.offset_delta, last_delta + 1, header.last_offset_delta));
       }
       last_delta = record.offset_delta;
-      if (options_.records) print_record(record, header);
+      if (options_.records && report_.prints())
+        print_record(record, header);
+      else if (options_.decode)
+        check_contents(record, header);
     }
   }
 
@@ -149,8 +152,7 @@ class BatchDump {
         fmt::format("  record offset={} time={}", record.offset.value(), readable_time(record.timestamp));
     if (const auto decoded = decode(record, header)) {
       if (*decoded) return report_.line("{} {}", place, **decoded);
-      report_.problem(
-          position_, fmt::format("record at offset {}: {}", record.offset.value(), decoded->error().message));
+      undecodable(record, decoded->error());
     }
     std::string headers;
     for (const protocol::RecordHeader& one : record.headers()) {
@@ -160,6 +162,15 @@ class BatchDump {
     }
     report_.line("{} key={} value={}{}", place, shown(record.key(), options_.shown_bytes_max),
                  shown(record.value(), options_.shown_bytes_max), headers);
+  }
+
+  void check_contents(const RecordView& record, const RecordBatchHeader& header) {
+    if (const auto decoded = decode(record, header); decoded && !*decoded)
+      undecodable(record, decoded->error());
+  }
+
+  void undecodable(const RecordView& record, const Error& error) {
+    report_.problem(position_, fmt::format("record at offset {}: {}", record.offset.value(), error.message));
   }
 
   /// nullopt for somebody's bytes.

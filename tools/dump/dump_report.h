@@ -17,6 +17,8 @@ struct DumpOptions {
   std::size_t shown_bytes_max = 100;             ///< of a key or value
   uint64_t batch_bytes_max = uint64_t{1} << 28;  ///< larger batches and records are not read
   bool cross_check = true;                       ///< compare an index with the log beside it
+  bool decode = false;                           ///< decode records of known kinds even if not printed
+  uint64_t end = UINT64_MAX;                     ///< what lies at or behind this byte is not looked at
   std::string decoder = "auto";                  ///< auto, none, metadata, offsets, transactions, share
 };
 
@@ -24,11 +26,15 @@ struct DumpOptions {
 class DumpReport {
  public:
   DumpReport(std::string path, std::ostream& out, std::ostream& errors)
-      : path_(std::move(path)), out_(out), errors_(errors) {}
+      : path_(std::move(path)), out_(&out), errors_(errors) {}
+  /// Checks only: nothing but damage is said.
+  DumpReport(std::string path, std::ostream& errors) : path_(std::move(path)), errors_(errors) {}
 
+  /// Whether lines are wanted; making them costs more than checking.
+  bool prints() const { return out_ != nullptr; }
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
-    out_ << fmt::format(format, std::forward<Args>(args)...) << '\n';
+    if (out_ != nullptr) *out_ << fmt::format(format, std::forward<Args>(args)...) << '\n';
   }
   /// Damage at a byte of the file.
   void problem(uint64_t position, const std::string& text) {
@@ -46,7 +52,7 @@ class DumpReport {
 
  private:
   const std::string path_;
-  std::ostream& out_;
+  std::ostream* const out_ = nullptr;
   std::ostream& errors_;
   uint64_t problems_ = 0;
 };
