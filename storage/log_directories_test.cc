@@ -80,21 +80,45 @@ TEST_F(LogDirectoriesTest, mismatches_are_refused_and_take_no_marker) {
   put("/a", "one", 1);
   put("/b", "two", 1);
   disk_.put_file("/a/.kafka_cleanshutdown", "{}");
-  EXPECT_EQ(refusal(options({"/a", "/b"})),
-            "/b/meta.properties: cluster.id=two found, one expected (as in /a)");
+  EXPECT_EQ(
+      refusal(options({"/a", "/b"})),
+      "/b/meta.properties: cluster.id=two found, one expected (as in /a). Take the directory of the other "
+      "cluster out of log.dirs");
   LogDirectoriesOptions asked = options({"/a"});
   asked.cluster_id = "three";
   EXPECT_EQ(refusal(asked),
-            "/a/meta.properties: cluster.id=one found, three expected (as in the configuration)");
+            "/a/meta.properties: cluster.id=one found, three expected (as in the configuration). Take the "
+            "directory "
+            "of the other cluster out of log.dirs");
   asked = options({"/a"});
   asked.node_id = NodeId{7};
-  EXPECT_EQ(refusal(asked), "/a/meta.properties: node.id=1 found, 7 expected (node.id of the configuration)");
+  EXPECT_EQ(
+      refusal(asked),
+      "/a/meta.properties: node.id=1 found, 7 expected (node.id of the configuration). Set node.id to what "
+      "the directory was made for, or use the directory of this node");
   const Uuid id = Uuid::random();
   put("/c", "one", 1, id);
   put("/d", "one", 1, id);
-  EXPECT_EQ(refusal(options({"/c", "/d"})), "/d/meta.properties: directory.id=" + id.to_string() +
-                                                " found, which is that of /c too: one is a copy");
+  EXPECT_EQ(refusal(options({"/c", "/d"})),
+            "/d/meta.properties: directory.id=" + id.to_string() +
+                " found, which is that of /c too: one is a copy. Take the copy "
+                "out of log.dirs");
   EXPECT_TRUE(disk_.content("/a/.kafka_cleanshutdown"));
+}
+
+TEST_F(LogDirectoriesTest, data_without_meta_properties_is_not_taken_for_a_fresh_directory) {
+  put("/a", "one", 1);
+  for (const std::string name :
+       {"topic-0", "__cluster_metadata-0", "t-0.0123456789abcdef0123456789abcdef-stray"}) {
+    const std::string directory = "/of-" + name;
+    disk_.put_file(directory + "/" + name + "/00000000000000000000.log", "whatever");
+    EXPECT_TRUE(
+        refusal(options({"/a", directory})).starts_with(directory + "/meta.properties: not there, but"))
+        << name;
+    EXPECT_FALSE(disk_.content(directory + "/meta.properties"));
+  }
+  disk_.put_file("/e/lost+found/x", "x");
+  EXPECT_TRUE(open_log_directories(disk_, options({"/a", "/e"})));
 }
 
 TEST_F(LogDirectoriesTest, one_that_another_process_holds_is_refused) {

@@ -157,6 +157,8 @@ TEST_F(LogManagerTest, a_topic_id_that_a_power_cut_spoilt_is_written_again) {
 }
 
 TEST_F(LogManagerTest, what_is_no_partition_of_ours_is_left_alone) {
+  start();
+  node_.crash();
   disk_.put_file("/a/lost+found/x", "x");
   disk_.put_file("/a/notes.txt", "x");
   disk_.put_file("/a/t-0.0123456789abcdef0123456789abcdef-stray/x", "x");
