@@ -6,42 +6,20 @@ goes on in there.
 """
 
 import functools
-import os
 import pathlib
-import subprocess
 import sys
 import time
-import venv
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "harness"))
 
+import confluent_environment  # noqa: E402
 import suite  # noqa: E402
 from broker import Broker  # noqa: E402
 
 TIMEOUT_S = 30
-REQUIREMENTS = HERE / "requirements.txt"
 
-
-def enter_environment():
-    """Become the virtual environment's Python, making that first unless it holds just these requirements."""
-    home = suite.build_directory("confluent-kafka") / "venv"
-    python = home / "bin" / "python"
-    installed = home / "requirements.txt"
-    if not installed.exists() or installed.read_text() != REQUIREMENTS.read_text():
-        try:
-            venv.create(home, clear=True, with_pip=True)
-        except subprocess.CalledProcessError as error:
-            suite.skip(f"no virtual environment can be made ({error}); on Debian: python3-venv")
-        pip = [python, "-m", "pip", "install", "--quiet", "--only-binary=:all:", "-r", REQUIREMENTS]
-        if subprocess.run(pip, stdin=subprocess.DEVNULL).returncode != 0:
-            suite.skip("pip could not install " + REQUIREMENTS.read_text().strip())
-        installed.write_text(REQUIREMENTS.read_text())
-    os.execv(python, [python, "-B", __file__, *sys.argv[1:]])
-
-
-if not sys.prefix.startswith(str(suite.build_directory("confluent-kafka"))):
-    enter_environment()
+confluent_environment.enter(__file__)
 
 import confluent_kafka  # noqa: E402
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition  # noqa: E402

@@ -1,0 +1,22 @@
+"""Lines of warning in Apache Kafka's log that it writes on directories of its own as well, or that a test provokes."""
+
+import re
+
+EXPLAINED = [
+    # At each start, and each stop.
+    r"WARN \[QuorumController id=1\] Performing controller activation\.",
+    r"WARN \[NodeToControllerChannelManager id=1 name=registration\] Attempting to close NetworkClient",
+    # The tests make metadata segments small.
+    r"ERROR \[RaftLog partition=__cluster_metadata-0.*Overriding internal\.metadata\.log\.segment\.bytes",
+    # A new partition in a broker with several log directories.
+    r"ERROR \[Broker id=1\] Expected partition \S+ with topic id \S+ to exist, but it was missing\. Creating\.\.\.",
+    # A broker that was killed registers anew while its first requests are on their way.
+    r"ERROR .*(ASSIGN_REPLICAS_TO_DIRS|STALE_BROKER_EPOCH)",
+    # A coordinator begins to load when the broker still leads as before it stopped, and once more when it leads anew.
+    r"ERROR \[\w+Coordinator id=1\] Failed to load metadata from \S+ with epoch \d+ due to Stopped loading records",
+]
+_EXPLAINED = re.compile("|".join(EXPLAINED))
+
+
+def unexplained(lines):
+    return [line for line in lines if not _EXPLAINED.search(line)]
