@@ -100,6 +100,17 @@ std::chrono::milliseconds interval(const metadata::StaticConfig& config, std::st
   return std::chrono::milliseconds(std::min(config.integer(name), never));
 }
 
+cluster::MetadataLogSettings metadata_log_settings(const metadata::StaticConfig& config) {
+  cluster::MetadataLogSettings settings;
+  settings.segment_bytes = static_cast<int32_t>(config.integer("metadata.log.segment.bytes"));
+  settings.segment_ms = config.integer("metadata.log.segment.ms");
+  settings.retention_bytes = config.integer("metadata.max.retention.bytes");
+  settings.retention_ms = config.integer("metadata.max.retention.ms");
+  settings.snapshot_bytes =
+      static_cast<uint64_t>(config.integer("metadata.log.max.record.bytes.between.snapshots"));
+  return settings;
+}
+
 network::ServerLimits server_limits(const metadata::StaticConfig& config) {
   network::ServerLimits limits;
   const auto count = [](int64_t value) {
@@ -281,6 +292,8 @@ Result<void> BrokerProcess::Parts::open_metadata() {
   options.quorum.clean = metadata_clean;
   if (const auto& at = listeners.controller)
     options.quorum.controller_endpoint = {at->listener, at->host, at->port, at->security_protocol};
+  options.quorum.log = metadata_log_settings(config);
+  options.snapshot_interval = interval(config, "metadata.log.max.snapshot.interval.ms");
   options.static_config = &config;
   options.on_failure = [](const Error& error) {
     log_.error("metadata log failed, stopping: {}", error.message);

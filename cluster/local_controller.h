@@ -17,8 +17,8 @@
 
 namespace barnabas::cluster {
 
-/// What the controller makes of a request: the records to append as one atomic group (none: nothing changes), and the
-/// response to give once they are on disk.
+/// What the controller makes of a request: the records to append as one atomic group (none: nothing changes),
+/// and the response to give once they are on disk.
 template <class Response>
 struct Outcome {
   metadata::RecordList records;
@@ -33,12 +33,13 @@ struct ControllerState {
 
 struct LocalControllerOptions {
   NodeId node_id;
-  const metadata::StaticConfig* static_config;     ///< outlives the controller
+  const metadata::StaticConfig* static_config;   ///< outlives the controller
   std::function<Uuid()> new_id = &Uuid::random;  ///< for topics; tests make it foreseeable
 };
 
-/// Kafka's controller for a cluster of one broker: validates requests as Apache Kafka 4.4 does and turns them into metadata
-/// records. No thread, clock, socket or file; the same state and request give the same outcome but for new topic ids.
+/// Kafka's controller for a cluster of one broker: validates requests as Apache Kafka 4.4 does and turns them
+/// into metadata records. No thread, clock, socket or file; the same state and request give the same outcome
+/// but for new topic ids.
 class LocalController {
  public:
   explicit LocalController(LocalControllerOptions options) : options_(std::move(options)) {}
@@ -47,18 +48,18 @@ class LocalController {
                                                         const ControllerState& state) const;
   Outcome<protocol::DeleteTopicsResponse> delete_topics(const protocol::DeleteTopicsRequest& request,
                                                         const ControllerState& state) const;
-  Outcome<protocol::CreatePartitionsResponse> create_partitions(const protocol::CreatePartitionsRequest& request,
-                                                                const ControllerState& state) const;
+  Outcome<protocol::CreatePartitionsResponse> create_partitions(
+      const protocol::CreatePartitionsRequest& request, const ControllerState& state) const;
   Outcome<protocol::AllocateProducerIdsResponse> allocate_producer_ids(
       const protocol::AllocateProducerIdsRequest& request, const ControllerState& state) const;
 
-  /// Registers the broker, fenced. A broker that did not stop cleanly last time (its previous epoch is not the registered
-  /// one) may have lost records that it had shown, so each partition that it leads gets a new leader epoch: clients then
-  /// see that the log was cut.
-  Outcome<protocol::BrokerRegistrationResponse> register_broker(const protocol::BrokerRegistrationRequest& request,
-                                                                const ControllerState& state) const;
-  /// Unfences a broker that has caught up and wants it, and makes it leader where nobody leads and it may; fences one that
-  /// wants to shut down. With one broker there is nobody to hand leaderships to: they stay.
+  /// Registers the broker, fenced. A broker that did not stop cleanly last time (its previous epoch is not
+  /// the registered one) may have lost records that it had shown, so each partition that it leads gets a new
+  /// leader epoch: clients then see that the log was cut.
+  Outcome<protocol::BrokerRegistrationResponse> register_broker(
+      const protocol::BrokerRegistrationRequest& request, const ControllerState& state) const;
+  /// Unfences a broker that has caught up and wants it, and makes it leader where nobody leads and it may;
+  /// fences one that wants to shut down. With one broker there is nobody to hand leaderships to: they stay.
   Outcome<protocol::BrokerHeartbeatResponse> heartbeat(const protocol::BrokerHeartbeatRequest& request,
                                                        const ControllerState& state) const;
   Outcome<protocol::AssignReplicasToDirsResponse> assign_replicas_to_dirs(

@@ -50,8 +50,8 @@ Result<std::unique_ptr<LocalGateway>> LocalGateway::start(io::Disk& disk, storag
                                                           metadata::ImagePublisher& publisher,
                                                           LocalGatewayOptions options) {
   BARNABAS_ASSIGN(auto quorum, LocalQuorum::open(disk, files, options.quorum, wall_clock_now()));
-  if (options.on_notice && !quorum->recovery().lossless())
-    options.on_notice("The metadata log was cut: " + quorum->recovery().to_string());
+  if (const std::string healed = quorum->healed(); options.on_notice && !healed.empty())
+    options.on_notice("The metadata log was made good: " + healed);
   publisher.publish(metadata::all_of(*quorum->image()), quorum->image());
   return std::unique_ptr<LocalGateway>(new LocalGateway(publisher, std::move(options), std::move(quorum)));
 }
@@ -66,7 +66,9 @@ LocalGateway::LocalGateway(metadata::ImagePublisher& publisher, LocalGatewayOpti
   pthread_setname_np(thread_.native_handle(), "metadata");
 }
 
-LocalGateway::~LocalGateway() { stop_thread(); }
+LocalGateway::~LocalGateway() {
+  stop_thread();
+}
 
 void LocalGateway::stop_thread() {
   {
@@ -80,12 +82,13 @@ void LocalGateway::stop_thread() {
 Result<void> LocalGateway::close() {
   stop_thread();
   if (failed_) return fail(ErrorKind::offline, "the metadata log failed");
-  return quorum_->close_clean();
+  return quorum_->close_clean(wall_clock_now());
 }
 
 template <class Request, class Response>
 void LocalGateway::submit(Request request, Done<Response> done,
-                          Outcome<Response> (LocalController::*decide)(const Request&, const ControllerState&) const) {
+                          Outcome<Response> (LocalController::*decide)(const Request&, const ControllerState&)
+                              const) {
   auto operation =
       std::make_unique<TypedOperation<Request, Response>>(std::move(request), std::move(done), decide);
   {
@@ -102,64 +105,83 @@ void LocalGateway::submit(Request request, Done<Response> done,
 }
 
 void LocalGateway::run() {
-  bool state_written = false;
-  const auto has_work = [this] { return closing_ || !queue_.empty(); };
   while (true) {
-    std::deque<std::unique_ptr<Operation>> batch;
-    {
-      std::unique_lock lock(mutex_);
-      if (!state_written && !wake_.wait_for(lock, idle_before_state, has_work)) {
-        lock.unlock();
-        write_state();
-        state_written = true;
-        continue;
-      }
-      wake_.wait(lock, has_work);
-      if (queue_.empty()) return;
-      batch.swap(queue_);
-    }
+    auto batch = wait_for_work();
+    if (batch.empty()) return;
     process(std::move(batch));
     write_snapshot_if_due();
   }
 }
 
+/// Until there are operations, or the gateway closes and there are none; does what is due meanwhile.
+std::deque<std::unique_ptr<LocalGateway::Operation>> LocalGateway::wait_for_work() {
+  const auto has_work = [this] { return closing_ || !queue_.empty(); };
+  std::unique_lock lock(mutex_);
+  while (!has_work()) {
+    const auto snapshot_at = snapshot_deadline();
+    if (!state_written_) {
+      if (wake_.wait_for(lock, idle_before_state, has_work)) break;
+    } else if (snapshot_at) {
+      if (wake_.wait_until(lock, *snapshot_at, has_work)) break;
+    } else {
+      wake_.wait(lock, has_work);
+      break;
+    }
+    lock.unlock();
+    if (!state_written_) write_state();
+    write_snapshot_if_due();
+    lock.lock();
+  }
+  return std::exchange(queue_, {});
+}
+
 void LocalGateway::process(std::deque<std::unique_ptr<Operation>> batch) {
-  std::vector<metadata::NextImage> images;
-  std::vector<Operation*> decided;
-  for (const auto& operation : batch) {
-    if (failed_) {
-      operation->refuse(ErrorCode::kafka_storage_error);
-    } else if (append(*operation, images)) {
-      decided.push_back(operation.get());
+  for (const auto& operation : batch) take(*operation);
+  commit_group();
+}
+
+void LocalGateway::take(Operation& operation) {
+  if (failed_) return operation.refuse(ErrorCode::kafka_storage_error);
+  const auto records = operation.decide(controller_, {*quorum_->image(), quorum_->next_offset()});
+  if (!records.empty()) {
+    if (!quorum_->fits(records)) {
+      commit_group();
+      // What it was decided upon need not have come to be.
+      return take(operation);
+    }
+    auto next = quorum_->append(records, wall_clock_now());
+    if (!next) {
+      fail_for_good(next.error());
+      return operation.refuse(ErrorCode::kafka_storage_error);
+    }
+    images_.push_back(std::move(*next));
+  }
+  group_.push_back(&operation);
+}
+
+/// Makes durable what was decided, shows it and answers; or refuses all of it.
+void LocalGateway::commit_group() {
+  const auto group = std::exchange(group_, {});
+  auto images = std::exchange(images_, {});
+  if (!images.empty() && !failed_) {
+    if (auto committed = quorum_->commit(wall_clock_now()); !committed) {
+      const Error& error = committed.error();
+      if (error.kind != ErrorKind::no_space && error.kind != ErrorKind::too_large) {
+        fail_for_good(error);
+      } else {
+        note("A change of the metadata was refused: " + error.message);
+        for (Operation* operation : group) operation->refuse(ErrorCode::kafka_storage_error);
+        return;
+      }
     }
   }
-  if (!images.empty() && !failed_) {
-    if (auto committed = quorum_->commit(); !committed) fail_for_good(committed.error());
-  }
   if (failed_) {
-    // Nothing of this batch is known to be on disk.
-    for (Operation* operation : decided) operation->refuse(ErrorCode::kafka_storage_error);
+    // Nothing of this group is known to be on disk.
+    for (Operation* operation : group) operation->refuse(ErrorCode::kafka_storage_error);
     return;
   }
   for (auto& next : images) publisher_.publish(next.changes, std::move(next.image));
-  for (Operation* operation : decided) operation->complete();
-}
-
-/// Whether the operation waits for the commit; if not it has been answered.
-bool LocalGateway::append(Operation& operation, std::vector<metadata::NextImage>& images) {
-  const auto records = operation.decide(controller_, {*quorum_->image(), quorum_->next_offset()});
-  if (records.empty()) return true;
-  auto next = quorum_->append(records, wall_clock_now());
-  if (next) {
-    images.push_back(std::move(*next));
-    return true;
-  }
-  if (next.error().kind != ErrorKind::no_space && next.error().kind != ErrorKind::too_large)
-    fail_for_good(next.error());
-  else if (options_.on_notice)
-    options_.on_notice("A change of the metadata was refused: " + next.error().message);
-  operation.refuse(ErrorCode::kafka_storage_error);
-  return false;
+  for (Operation* operation : group) operation->complete();
 }
 
 void LocalGateway::fail_for_good(const Error& error) {
@@ -167,28 +189,50 @@ void LocalGateway::fail_for_good(const Error& error) {
   if (options_.on_failure) options_.on_failure(error);
 }
 
+void LocalGateway::note(const std::string& line) {
+  if (options_.on_notice) options_.on_notice(line);
+}
+
+std::optional<Instant> LocalGateway::snapshot_deadline() const {
+  if (failed_ || !first_news_ || options_.snapshot_interval.count() <= 0) return std::nullopt;
+  return *first_news_ + options_.snapshot_interval;
+}
+
 void LocalGateway::write_snapshot_if_due() {
-  if (failed_ || !quorum_->snapshot_due()) return;
+  if (failed_) return;
+  const Instant now = std::chrono::steady_clock::now();
+  if (!quorum_->has_news_since_snapshot()) {
+    first_news_.reset();
+  } else if (!first_news_) {
+    first_news_ = now;
+  }
+  const auto deadline = snapshot_deadline();
+  if (!quorum_->snapshot_due() && (!deadline || now < *deadline)) return;
   auto written = quorum_->write_snapshot(wall_clock_now());
-  if (written) return;
-  if (written.error().kind == ErrorKind::no_space) {
-    if (options_.on_notice) options_.on_notice("No snapshot of the metadata: " + written.error().message);
+  if (written) {
+    first_news_.reset();
+  } else if (written.error().kind == ErrorKind::no_space) {
+    first_news_ = now;  // not before another interval, or more changes
+    note("No snapshot of the metadata: " + written.error().message);
   } else {
     fail_for_good(written.error());
   }
 }
 
 void LocalGateway::write_state() {
+  state_written_ = true;
   if (failed_) return;
   auto written = quorum_->write_state();
   if (written) return;
   if (written.error().kind != ErrorKind::no_space) fail_for_good(written.error());
 }
 
-void LocalGateway::create_topics(protocol::CreateTopicsRequest request, Done<protocol::CreateTopicsResponse> done) {
+void LocalGateway::create_topics(protocol::CreateTopicsRequest request,
+                                 Done<protocol::CreateTopicsResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::create_topics);
 }
-void LocalGateway::delete_topics(protocol::DeleteTopicsRequest request, Done<protocol::DeleteTopicsResponse> done) {
+void LocalGateway::delete_topics(protocol::DeleteTopicsRequest request,
+                                 Done<protocol::DeleteTopicsResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::delete_topics);
 }
 void LocalGateway::create_partitions(protocol::CreatePartitionsRequest request,
@@ -203,7 +247,8 @@ void LocalGateway::register_broker(protocol::BrokerRegistrationRequest request,
                                    Done<protocol::BrokerRegistrationResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::register_broker);
 }
-void LocalGateway::heartbeat(protocol::BrokerHeartbeatRequest request, Done<protocol::BrokerHeartbeatResponse> done) {
+void LocalGateway::heartbeat(protocol::BrokerHeartbeatRequest request,
+                             Done<protocol::BrokerHeartbeatResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::heartbeat);
 }
 void LocalGateway::assign_replicas_to_dirs(protocol::AssignReplicasToDirsRequest request,

@@ -1,14 +1,17 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "cluster/controller_gateway.h"
 #include "cluster/local_controller.h"
 #include "cluster/local_quorum.h"
@@ -19,39 +22,45 @@ namespace barnabas::cluster {
 struct LocalGatewayOptions {
   LocalQuorumOptions quorum;
   const metadata::StaticConfig* static_config = nullptr;  ///< outlives the gateway
-  /// The metadata log failed: no change is possible any more, and the broker should stop. Called once, on the gateway's
-  /// thread.
+  /// A snapshot is due so long after the first change that the last one has not; zero: only by size
+  /// (metadata.log.max.snapshot.interval.ms).
+  std::chrono::milliseconds snapshot_interval{3'600'000};
+  /// The metadata log failed: no change is possible any more, and the broker should stop. Called once, on the
+  /// gateway's thread.
   std::function<void(const Error&)> on_failure;
   /// A line for the broker's log. On the gateway's thread, or the one that calls start.
   std::function<void(const std::string&)> on_notice;
 };
 
-/// The controller of a broker on its own: LocalController and LocalQuorum on one thread. Operations that arrive while the
-/// disk syncs are decided together and share the next sync.
+/// The controller of a broker on its own: LocalController and LocalQuorum on one thread. Operations that
+/// arrive while the disk syncs are decided together and share the next sync.
 class LocalGateway final : public ControllerGateway {
  public:
-  /// Loads the metadata log, or makes it, and publishes the image that it holds, on the calling thread. Blocks.
-  /// `disk`, `files` and `publisher` must outlive the gateway.
+  /// Loads the metadata log, or makes it, and publishes the image that it holds, on the calling thread.
+  /// Blocks. `disk`, `files` and `publisher` must outlive the gateway.
   static Result<std::unique_ptr<LocalGateway>> start(io::Disk& disk, storage::FilePool& files,
                                                      metadata::ImagePublisher& publisher,
                                                      LocalGatewayOptions options);
   /// Without close() before it this is a crash.
   ~LocalGateway() override;
 
-  void create_topics(protocol::CreateTopicsRequest request, Done<protocol::CreateTopicsResponse> done) override;
-  void delete_topics(protocol::DeleteTopicsRequest request, Done<protocol::DeleteTopicsResponse> done) override;
+  void create_topics(protocol::CreateTopicsRequest request,
+                     Done<protocol::CreateTopicsResponse> done) override;
+  void delete_topics(protocol::DeleteTopicsRequest request,
+                     Done<protocol::DeleteTopicsResponse> done) override;
   void create_partitions(protocol::CreatePartitionsRequest request,
                          Done<protocol::CreatePartitionsResponse> done) override;
   void allocate_producer_ids(protocol::AllocateProducerIdsRequest request,
                              Done<protocol::AllocateProducerIdsResponse> done) override;
   void register_broker(protocol::BrokerRegistrationRequest request,
                        Done<protocol::BrokerRegistrationResponse> done) override;
-  void heartbeat(protocol::BrokerHeartbeatRequest request, Done<protocol::BrokerHeartbeatResponse> done) override;
+  void heartbeat(protocol::BrokerHeartbeatRequest request,
+                 Done<protocol::BrokerHeartbeatResponse> done) override;
   void assign_replicas_to_dirs(protocol::AssignReplicasToDirsRequest request,
                                Done<protocol::AssignReplicasToDirsResponse> done) override;
 
-  /// Ends what waits, refuses what comes later, joins the thread and closes the log cleanly. Blocks. Not from the gateway's
-  /// thread. An error leaves the log as after a crash, which loses nothing.
+  /// Ends what waits, refuses what comes later, joins the thread and closes the log cleanly. Blocks. Not from
+  /// the gateway's thread. An error leaves the log as after a crash, which loses nothing.
   Result<void> close();
 
  private:
@@ -59,15 +68,20 @@ class LocalGateway final : public ControllerGateway {
   template <class Request, class Response>
   struct TypedOperation;
 
-  LocalGateway(metadata::ImagePublisher& publisher, LocalGatewayOptions options, std::unique_ptr<LocalQuorum> quorum);
+  LocalGateway(metadata::ImagePublisher& publisher, LocalGatewayOptions options,
+               std::unique_ptr<LocalQuorum> quorum);
 
   template <class Request, class Response>
   void submit(Request request, Done<Response> done,
               Outcome<Response> (LocalController::*decide)(const Request&, const ControllerState&) const);
   void run();
+  std::deque<std::unique_ptr<Operation>> wait_for_work();
   void process(std::deque<std::unique_ptr<Operation>> batch);
-  bool append(Operation& operation, std::vector<metadata::NextImage>& images);
+  void take(Operation& operation);
+  void commit_group();
   void fail_for_good(const Error& error);
+  void note(const std::string& line);
+  std::optional<Instant> snapshot_deadline() const;
   void write_snapshot_if_due();
   void write_state();
   void stop_thread();
@@ -76,7 +90,12 @@ class LocalGateway final : public ControllerGateway {
   const LocalGatewayOptions options_;
   const LocalController controller_;
   std::unique_ptr<LocalQuorum> quorum_;
-  bool failed_ = false;  ///< of the thread alone
+  // Of the thread alone.
+  bool failed_ = false;
+  bool state_written_ = false;
+  std::vector<Operation*> group_;  ///< decided, and answered with the next commit
+  std::vector<metadata::NextImage> images_;
+  std::optional<Instant> first_news_;  ///< when the first change came that is in no snapshot
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -25,7 +25,8 @@ Uuid directory_id() {
 /// A broker's metadata half on a disk: started, asked, stopped, crashed.
 class Node {
  public:
-  explicit Node(io::Disk& disk, std::string directory = "/data") : disk_(disk), directory_(std::move(directory)) {
+  explicit Node(io::Disk& disk, std::string directory = "/data")
+      : disk_(disk), directory_(std::move(directory)) {
     EXPECT_TRUE(disk_.create_directories(directory_));
     EXPECT_TRUE(disk_.sync_directory("/"));
   }
@@ -37,14 +38,15 @@ class Node {
     options.quorum.cluster_id = "cluster";
     options.quorum.node_id = node;
     options.quorum.directory_id = directory_id();
-    options.quorum.snapshot_bytes = snapshot_bytes;
+    options.quorum.log = log;
     options.quorum.clean = previous != BrokerEpoch{-1};
     options.static_config = &config;
     options.on_failure = [this](const Error&) { failed = true; };
     BARNABAS_ASSIGN(gateway, LocalGateway::start(disk_, files_, *publisher, std::move(options)));
     lifecycle = std::make_unique<BrokerLifecycle>(
         *gateway, *publisher,
-        BrokerIdentity{node, "cluster", {{"PLAINTEXT", "localhost", 9092, 0}}, {}, {directory_id()}, previous});
+        BrokerIdentity{
+            node, "cluster", {{"PLAINTEXT", "localhost", 9092, 0}}, {}, {directory_id()}, previous});
     BARNABAS_TRY(lifecycle->register_broker());
     return lifecycle->unfence();
   }
@@ -88,7 +90,7 @@ class Node {
 
  public:
   metadata::StaticConfig config;
-  uint64_t snapshot_bytes = 20 << 20;
+  MetadataLogSettings log;
   std::unique_ptr<metadata::ImagePublisher> publisher;
   std::unique_ptr<LocalGateway> gateway;
   std::unique_ptr<BrokerLifecycle> lifecycle;
@@ -156,12 +158,13 @@ TEST(LocalGateway, listeners_see_every_change_in_order_and_before_the_answer) {
   ASSERT_TRUE(node_1.start());
   std::vector<std::string> seen;
   Offset last = no_offset;
-  node_1.publisher->subscribe([&](const metadata::MetadataChanges& changes, const metadata::MetadataImagePtr& image) {
-    EXPECT_GE(image->position.offset, last);
-    last = image->position.offset;
-    for (const auto& topic : changes.changed_topics) seen.push_back("+" + topic->name);
-    for (const auto& topic : changes.deleted_topics) seen.push_back("-" + topic->name);
-  });
+  node_1.publisher->subscribe(
+      [&](const metadata::MetadataChanges& changes, const metadata::MetadataImagePtr& image) {
+        EXPECT_GE(image->position.offset, last);
+        last = image->position.offset;
+        for (const auto& topic : changes.changed_topics) seen.push_back("+" + topic->name);
+        for (const auto& topic : changes.deleted_topics) seen.push_back("-" + topic->name);
+      });
   node_1.create("a");
   EXPECT_EQ(seen, (std::vector<std::string>{"+a"}));
   node_1.create("b");
@@ -263,7 +266,8 @@ TEST(LocalGateway, after_close_requests_are_refused) {
 TEST(LocalGateway, snapshots_take_the_place_of_old_segments) {
   io::FakeDisk disk;
   Node node_1(disk);
-  node_1.snapshot_bytes = 4000;
+  node_1.log.snapshot_bytes = 4000;
+  node_1.log.retention_bytes = 12'000;
   ASSERT_TRUE(node_1.start());
   for (int i = 0; i < 100; ++i) {
     ASSERT_EQ(node_1.create("t" + std::to_string(i), 2), 0);
@@ -286,14 +290,15 @@ TEST(LocalGateway, snapshots_take_the_place_of_old_segments) {
   EXPECT_LE(segments, 2);
 }
 
-/// Whatever call the power goes at, the node comes up again, with the state before or after the change that was under way, and
-/// never without one that was answered.
+/// Whatever call the power goes at, the node comes up again, with the state before or after the change that
+/// was under way, and never without one that was answered.
 void cut_the_power_at_every_call(uint64_t seed) {
   for (uint64_t cut = 1;; ++cut) {
     SCOPED_TRACE("power off at call " + std::to_string(cut) + ", seed " + std::to_string(seed));
     io::FakeDisk disk;
     Node node_1(disk);
-    node_1.snapshot_bytes = 3000;
+    node_1.log.snapshot_bytes = 3000;
+    node_1.log.retention_bytes = 8'000;
     disk.power_off_at(cut);
     std::map<std::string, bool> answered;  // name -> exists
     std::string under_way;
@@ -322,7 +327,8 @@ void cut_the_power_at_every_call(uint64_t seed) {
       const auto* topic = node_1.image()->topic(name);
       EXPECT_EQ(topic != nullptr, exists) << name;
     }
-    for (const auto& topic : node_1.image()->topics_by_name) EXPECT_EQ(topic->partition_count(), 3) << topic->name;
+    for (const auto& topic : node_1.image()->topics_by_name)
+      EXPECT_EQ(topic->partition_count(), 3) << topic->name;
     EXPECT_EQ(node_1.create("after", 1), 0);
     if (finished) {
       EXPECT_GT(cut, 50u);
@@ -337,7 +343,8 @@ TEST(LocalGateway, a_power_cut_at_any_disk_call_leaves_the_old_state_or_the_new)
 
 class Directory {
  public:
-  Directory() : path_(std::filesystem::temp_directory_path() / ("barnabas-cluster-" + Uuid::random().to_string())) {}
+  Directory()
+      : path_(std::filesystem::temp_directory_path() / ("barnabas-cluster-" + Uuid::random().to_string())) {}
   ~Directory() { std::filesystem::remove_all(path_); }
   std::string path() const { return path_.string(); }
 

@@ -48,7 +48,8 @@ Result<std::unique_ptr<LocalQuorum>> LocalQuorum::open(io::Disk& disk, storage::
                                                        LocalQuorumOptions options, TimestampMs now) {
   metadata::MetadataImage start;
   start.cluster_id = options.cluster_id;
-  BARNABAS_ASSIGN(auto log, MetadataLog::open(disk, files, options.log_directory, options.clean, start, now));
+  BARNABAS_ASSIGN(auto log, MetadataLog::open(disk, files, options.log_directory, options.clean, start,
+                                              options.log, now));
   std::unique_ptr<LocalQuorum> quorum(new LocalQuorum(disk, std::move(options), std::move(log)));
   // What is loaded so far is needed as an image for the checks.
   if (!quorum->log_->replayer().in_transaction()) BARNABAS_TRY(quorum->log_->replayer().take());
@@ -120,7 +121,7 @@ Result<void> LocalQuorum::become_leader(TimestampMs now) {
     return std::unexpected(std::move(state).error());
   }
   epoch_ = last + 1;
-  const bool is_new = log_->end_offset() == Offset{0} && image()->features.empty();
+  const bool is_new = log_->next_offset() == Offset{0} && image()->features.empty();
 
   std::vector<metadata::ControlRecord> control{
       metadata::leader_change_record(options_.node_id, {options_.node_id})};
@@ -129,20 +130,25 @@ Result<void> LocalQuorum::become_leader(TimestampMs now) {
     control.push_back(metadata::voters_record(
         {{options_.node_id, options_.directory_id, {options_.controller_endpoint}, {0, new_kraft_version}}}));
   }
-  BARNABAS_TRY(log_->append_control(control, epoch_, now));
+  BARNABAS_TRY(log_->commit_control(control, epoch_, now));
   if (log_->replayer().in_transaction()) {
     metadata::RecordList abort;
     abort.add(protocol::AbortTransactionRecord{});
-    BARNABAS_TRY(log_->append(abort, epoch_, now));
+    BARNABAS_TRY(log_->stage(abort, epoch_, now));
   }
   BARNABAS_TRY(log_->replayer().take());
-  if (image()->features.empty()) BARNABAS_TRY(append_bootstrap(now));
-  BARNABAS_TRY(append_controller(now));
-  BARNABAS_TRY(log_->replayer().take());
-  return commit();
+  if (image()->features.empty()) BARNABAS_TRY(stage_bootstrap(now));
+  BARNABAS_TRY(stage_controller(now));
+  return commit(now);
 }
 
-Result<void> LocalQuorum::append_bootstrap(TimestampMs now) {
+Result<void> LocalQuorum::stage(const metadata::RecordList& records, TimestampMs now) {
+  BARNABAS_TRY(log_->stage(records, epoch_, now));
+  BARNABAS_TRY(log_->replayer().take());
+  return {};
+}
+
+Result<void> LocalQuorum::stage_bootstrap(TimestampMs now) {
   metadata::RecordList records;
   protocol::BeginTransactionRecord begin;
   begin.name = protocol::String("Bootstrap records");
@@ -165,12 +171,10 @@ Result<void> LocalQuorum::append_bootstrap(TimestampMs now) {
     records.add(record);
   }
   records.add(protocol::EndTransactionRecord{});
-  BARNABAS_TRY(log_->append(records, epoch_, now));
-  BARNABAS_TRY(log_->replayer().take());
-  return {};
+  return stage(records, now);
 }
 
-Result<void> LocalQuorum::append_controller(TimestampMs now) {
+Result<void> LocalQuorum::stage_controller(TimestampMs now) {
   if (!metadata::registers_controllers(image()->metadata_version())) return {};
   protocol::RegisterControllerRecord record;
   record.controller_id = options_.node_id.value();
@@ -188,18 +192,22 @@ Result<void> LocalQuorum::append_controller(TimestampMs now) {
   }
   metadata::RecordList records;
   records.add(record);
-  return log_->append(records, epoch_, now);
+  return stage(records, now);
 }
 
 Result<metadata::NextImage> LocalQuorum::append(const metadata::RecordList& records, TimestampMs now) {
-  BARNABAS_TRY(log_->append(records, epoch_, now));
+  if (log_->fits_one_batch(records) || !metadata::has_transactions(image()->metadata_version())) {
+    BARNABAS_TRY(log_->stage(records, epoch_, now));
+  } else {
+    metadata::RecordList transaction;
+    transaction.add(protocol::BeginTransactionRecord{});
+    for (std::size_t i = 0; i < records.size(); ++i) transaction.add_framed(records[i]);
+    transaction.add(protocol::EndTransactionRecord{});
+    BARNABAS_TRY(log_->stage(transaction, epoch_, now, /*is_transaction=*/true));
+  }
   BARNABAS_ASSIGN(auto next, log_->replayer().take());
   BARNABAS_ASSERT(next.has_value());
   return std::move(*next);
-}
-
-Result<void> LocalQuorum::commit() {
-  return log_->flush();
 }
 
 Result<void> LocalQuorum::write_state() {
@@ -210,8 +218,8 @@ Result<void> LocalQuorum::write_state() {
   return {};
 }
 
-Result<void> LocalQuorum::close_clean() {
-  BARNABAS_TRY(commit());
+Result<void> LocalQuorum::close_clean(TimestampMs now) {
+  BARNABAS_TRY(commit(now));
   BARNABAS_TRY(write_state());
   return log_->close_clean();
 }

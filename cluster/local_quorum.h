@@ -37,9 +37,7 @@ struct LocalQuorumOptions {
   metadata::BrokerEndpoint controller_endpoint{"CONTROLLER", "127.0.0.1", 9093, 0};
   /// For a new log only.
   std::vector<FeatureLevel> bootstrap_features = default_feature_levels();
-  /// A snapshot is due when so many bytes came after the last
-  /// (metadata.log.max.record.bytes.between.snapshots).
-  uint64_t snapshot_bytes = 20 << 20;
+  MetadataLogSettings log;
 };
 
 /// The metadata quorum of one voter, which is always its leader: appends, and commits by syncing. Same files
@@ -52,29 +50,34 @@ class LocalQuorum {
   static Result<std::unique_ptr<LocalQuorum>> open(io::Disk& disk, storage::FilePool& files,
                                                    LocalQuorumOptions options, TimestampMs now);
 
-  /// Appends the records as one batch and gives the image that they make. It is not committed yet: nobody may
-  /// see it before commit() has returned. ErrorKind::no_space leaves all as it was; after any other error the
-  /// quorum is of no use.
+  /// Takes the records of one operation in and gives the image that they make. It is not committed yet:
+  /// nobody may see it before commit() has returned. Everything between two commits stands or falls together.
+  /// After an error the quorum is of no use.
   Result<metadata::NextImage> append(const metadata::RecordList& records, TimestampMs now);
-  /// Makes everything appended durable. Blocks. After an error the quorum is of no use.
-  Result<void> commit();
+  /// Whether the next commit has room for the records; if not, commit first.
+  bool fits(const metadata::RecordList& records) const { return log_->fits(records); }
+  /// Writes everything appended and makes it durable. Blocks. ErrorKind::no_space and too_large: nothing of
+  /// it has been, and all is as after the commit before. After any other error the quorum is of no use.
+  Result<void> commit(TimestampMs now) { return log_->commit(epoch_, now); }
 
   /// With everything appended, committed or not.
   const metadata::MetadataImagePtr& image() const { return log_->replayer().image(); }
-  Offset next_offset() const { return log_->end_offset(); }
+  Offset next_offset() const { return log_->next_offset(); }
   LeaderEpoch epoch() const { return epoch_; }
 
   /// Writes quorum-state, once. May wait until there is time: whoever reads an old one takes the epoch from
   /// the log. Blocks.
   Result<void> write_state();
 
-  bool snapshot_due() const { return log_->bytes_since_snapshot() >= options_.snapshot_bytes; }
+  bool snapshot_due() const { return log_->snapshot_due(); }
+  bool has_news_since_snapshot() const { return log_->has_news(); }
   /// Of image(), which must be committed. Blocks.
   Result<void> write_snapshot(TimestampMs now) { return log_->write_snapshot(*image(), now); }
 
-  const storage::RecoveryReport& recovery() const { return log_->recovery(); }
+  /// What was made good while opening, for the operator; empty: nothing.
+  std::string healed() const { return log_->healed(); }
   /// Commits and leaves the log so that its indexes are whole.
-  Result<void> close_clean();
+  Result<void> close_clean(TimestampMs now);
 
  private:
   LocalQuorum(io::Disk& disk, LocalQuorumOptions options, std::unique_ptr<MetadataLog> log)
@@ -83,8 +86,9 @@ class LocalQuorum {
   Result<void> check_features();
   Result<void> check_voters();
   Result<void> become_leader(TimestampMs now);
-  Result<void> append_bootstrap(TimestampMs now);
-  Result<void> append_controller(TimestampMs now);
+  Result<void> stage(const metadata::RecordList& records, TimestampMs now);
+  Result<void> stage_bootstrap(TimestampMs now);
+  Result<void> stage_controller(TimestampMs now);
 
   io::Disk& disk_;
   LocalQuorumOptions options_;

@@ -22,7 +22,9 @@ class Quorum : public ::testing::Test {
     options.node_id = NodeId{1};
     options.directory_id = metadata::testing::id(7);
   }
-  Result<std::unique_ptr<LocalQuorum>> open() { return LocalQuorum::open(disk, files, options, TimestampMs{1000}); }
+  Result<std::unique_ptr<LocalQuorum>> open() {
+    return LocalQuorum::open(disk, files, options, TimestampMs{1000});
+  }
   /// Why the directory was refused.
   std::string refusal() {
     const auto opened = open();
@@ -53,9 +55,10 @@ TEST_F(Quorum, goes_on_with_the_log_of_a_kafka_node) {
   EXPECT_EQ((*quorum)->image()->kraft_version, 0);
   EXPECT_EQ((*quorum)->image()->next_producer_id, 1000);
   EXPECT_EQ((*quorum)->next_offset(), Offset{501}) << "LeaderChange and RegisterController behind offset 498";
-  ASSERT_TRUE((*quorum)->close_clean());
-  EXPECT_EQ(disk.content("/data/__cluster_metadata-0/quorum-state"),
-            R"({"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":0,"currentVoters":[{"voterId":1}],"data_version":0})");
+  ASSERT_TRUE((*quorum)->close_clean(TimestampMs{2000}));
+  EXPECT_EQ(
+      disk.content("/data/__cluster_metadata-0/quorum-state"),
+      R"({"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":0,"currentVoters":[{"voterId":1}],"data_version":0})");
   EXPECT_EQ(disk.content("/data/__cluster_metadata-0/leader-epoch-checkpoint"), "0\n2\n1 0\n2 499\n");
 }
 
@@ -71,7 +74,8 @@ TEST_F(Quorum, a_new_log_begins_with_leader_change_version_voters_and_the_bootst
     EXPECT_EQ(batches.batch().producer_id(), no_producer_id);
     shape.emplace_back(batches.batch().is_control(), batches.batch().record_count());
   }
-  EXPECT_EQ(shape, (std::vector<std::pair<bool, int32_t>>{{true, 3}, {false, 9}, {false, 1}}));
+  EXPECT_EQ(shape, (std::vector<std::pair<bool, int32_t>>{{true, 3}, {false, 10}}))
+      << "leader, version and voters; bootstrap transaction and controller";
   EXPECT_EQ(disk.content("/data/__cluster_metadata-0/partition.metadata"),
             "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ");
 }
@@ -95,9 +99,11 @@ TEST_F(Quorum, the_log_of_another_quorum_is_refused_with_what_was_found_and_what
   put_control({metadata::leader_change_record(NodeId{1}, {NodeId{1}, NodeId{4}, NodeId{5}}),
                metadata::kraft_version_record(1),
                metadata::voters_record({voter(1, ours), voter(4, ours), voter(5, ours)})});
-  EXPECT_TRUE(refusal().starts_with(
-      "/data/__cluster_metadata-0: the metadata quorum has the voters 1, 4, 5; a broker on its own can only go on with "
-      "the metadata log of a quorum whose single voter it is: node 1 in directory " + ours.to_string()))
+  EXPECT_TRUE(
+      refusal().starts_with("/data/__cluster_metadata-0: the metadata quorum has the voters 1, 4, 5; a "
+                            "broker on its own can only go on with "
+                            "the metadata log of a quorum whose single voter it is: node 1 in directory " +
+                            ours.to_string()))
       << refusal();
 
   put_control({metadata::kraft_version_record(1), metadata::voters_record({voter(3, ours)})});
@@ -114,12 +120,14 @@ TEST_F(Quorum, the_log_of_another_quorum_is_refused_with_what_was_found_and_what
   EXPECT_NE(refusal().find("the metadata quorum has the voters 2, 3;"), std::string::npos) << refusal();
   put_control({metadata::leader_change_record(NodeId{2}, {NodeId{2}})});
   EXPECT_NE(refusal().find("the voter of the metadata quorum is node 2;"), std::string::npos) << refusal();
-  EXPECT_FALSE(disk.content("/data/__cluster_metadata-0/quorum-state").has_value()) << "nothing is written before that";
+  EXPECT_FALSE(disk.content("/data/__cluster_metadata-0/quorum-state").has_value())
+      << "nothing is written before that";
 }
 
 TEST_F(Quorum, a_newer_metadata_version_is_refused) {
   options.bootstrap_features = {{"metadata.version", 34}};
-  EXPECT_NE(refusal().find("metadata.version 34: this version reads 7 to 33"), std::string::npos) << refusal();
+  EXPECT_NE(refusal().find("metadata.version 34: this version reads 7 to 33"), std::string::npos)
+      << refusal();
 }
 
 TEST_F(Quorum, a_transaction_that_the_last_run_left_open_is_taken_back) {
@@ -148,22 +156,26 @@ TEST_F(Quorum, a_transaction_that_the_last_run_left_open_is_taken_back) {
 }
 
 TEST_F(Quorum, a_log_without_its_beginning_and_without_a_snapshot_is_refused) {
-  auto batch = metadata::testing::batch_of([] {
-    metadata::RecordList records;
-    records.add(metadata::testing::topic("t", metadata::testing::id(1)));
-    return records;
-  }(), Offset{50});
+  auto batch = metadata::testing::batch_of(
+      [] {
+        metadata::RecordList records;
+        records.add(metadata::testing::topic("t", metadata::testing::id(1)));
+        return records;
+      }(),
+      Offset{50});
   disk.put_file("/data/__cluster_metadata-0/00000000000000000050.log", as_text(batch));
-  EXPECT_EQ(refusal(),
-            "/data/__cluster_metadata-0: the log begins at offset 50 and there is no snapshot of what was before");
+  EXPECT_EQ(
+      refusal(),
+      "/data/__cluster_metadata-0: the log begins at offset 50 and there is no snapshot of what was before");
 }
 
 TEST_F(Quorum, a_snapshot_that_was_never_finished_is_refused) {
   disk.put_file("/data/__cluster_metadata-0/00000000000000000050-0000000003.checkpoint",
                 metadata::testing::kafka_file("00000000000000000000-0000000000.checkpoint").substr(0, 336));
   EXPECT_EQ(refusal(),
-            "/data/__cluster_metadata-0/00000000000000000050-0000000003.checkpoint: no snapshot footer: the file was never "
-            "finished");
+            "/data/__cluster_metadata-0/00000000000000000050-0000000003.checkpoint: no snapshot footer: the "
+            "file was never "
+            "finished; the log has not all that was in it either. Restore the file from a copy");
 }
 
 TEST_F(Quorum, goes_on_behind_a_snapshot_without_any_log) {
@@ -196,10 +208,11 @@ TEST(QuorumState, both_forms_are_read_and_written_as_kafka_writes_them) {
 }
 
 TEST(QuorumState, damage_is_an_error) {
-  for (const char* text : {"", "{", "[]", "{}", R"({"data_version":1})", R"({"data_version":2,"leaderId":1,"leaderEpoch":1})",
-                           R"({"data_version":1,"leaderId":1,"leaderEpoch":"x"})",
-                           R"({"data_version":1,"leaderId":1,"leaderEpoch":99999999999})",
-                           R"({"data_version":1,"leaderId":1,"leaderEpoch":-2})"})
+  for (const char* text :
+       {"", "{", "[]", "{}", R"({"data_version":1})", R"({"data_version":2,"leaderId":1,"leaderEpoch":1})",
+        R"({"data_version":1,"leaderId":1,"leaderEpoch":"x"})",
+        R"({"data_version":1,"leaderId":1,"leaderEpoch":99999999999})",
+        R"({"data_version":1,"leaderId":1,"leaderEpoch":-2})"})
     EXPECT_FALSE(parse_quorum_state(text)) << text;
 }
 

@@ -93,6 +93,11 @@ Result<LeaderChange> decode_leader_change(ByteView value) {
   return change;
 }
 
+Result<TimestampMs> decode_snapshot_header(ByteView value) {
+  BARNABAS_ASSIGN(const auto message, decode<protocol::SnapshotHeaderRecord>(value));
+  return TimestampMs(message.last_contained_log_timestamp);
+}
+
 Result<int16_t> decode_kraft_version(ByteView value) {
   BARNABAS_ASSIGN(const auto message, decode<protocol::KRaftVersionRecord>(value));
   return message.k_raft_version;

@@ -42,6 +42,8 @@ struct LeaderChange {
 };
 Result<LeaderChange> decode_leader_change(ByteView value);
 Result<int16_t> decode_kraft_version(ByteView value);
+/// The time of the last batch of the log that the snapshot contains.
+Result<TimestampMs> decode_snapshot_header(ByteView value);
 Result<std::vector<VoterImage>> decode_voters(ByteView value);
 
 }  // namespace barnabas::metadata

@@ -98,12 +98,24 @@ std::optional<SnapshotId> SnapshotId::parse_file_name(std::string_view name) {
   return SnapshotId{Offset(offset), LeaderEpoch(epoch)};
 }
 
+TimestampMs snapshot_last_contained(ByteView head) {
+  protocol::BatchIterator batches(head);
+  if (batches.next() != protocol::BatchIterator::Step::batch) return no_timestamp;
+  protocol::RecordReader reader(batches.batch());
+  protocol::RecordView record;
+  const auto more = reader.next(record);
+  if (!more || !*more || !record.key() || !record.value()) return no_timestamp;
+  if (parse_control_key(*record.key()) != ControlType::snapshot_header) return no_timestamp;
+  return decode_snapshot_header(*record.value()).value_or(no_timestamp);
+}
+
 Result<MetadataImagePtr> read_snapshot(ByteView file, const SnapshotId& id, const MetadataImage& start) {
   auto empty = std::make_shared<MetadataImage>();
   empty->cluster_id = start.cluster_id;
   empty->controller = start.controller;
   Replayer replayer(std::move(empty));
   protocol::BatchIterator batches(file);
+  Offset expected{0};
   bool header = false;
   bool footer = false;
   using Step = protocol::BatchIterator::Step;
@@ -113,6 +125,11 @@ Result<MetadataImagePtr> read_snapshot(ByteView file, const SnapshotId& id, cons
     if (footer) return fail(ErrorKind::corrupt, at + ": a batch behind the footer");
     if (auto valid = protocol::validate_stored_batch(batches.batch().bytes()); !valid)
       return fail(at, std::move(valid).error());
+    if (batches.batch().base_offset() != expected)
+      return fail(ErrorKind::corrupt, at + ": a batch of offset " +
+                                          std::to_string(batches.batch().base_offset().value()) + ", expected " +
+                                          std::to_string(expected.value()));
+    expected = batches.batch().next_offset();
     const auto control = first_control(batches.batch());
     if (!header && control != ControlType::snapshot_header) return fail(ErrorKind::corrupt, "no snapshot header");
     header = true;

@@ -29,6 +29,10 @@ struct SnapshotId {
 /// ErrorKind::corrupt also for a file without footer: it was never finished.
 Result<MetadataImagePtr> read_snapshot(ByteView file, const SnapshotId& id, const MetadataImage& start);
 
+/// The time of the last batch of the log that the snapshot contains, as its header says; `head` is the file's beginning.
+/// no_timestamp if that is no header.
+TimestampMs snapshot_last_contained(ByteView head);
+
 /// A whole snapshot file of the image. `now` is the time of its batches.
 std::vector<std::byte> write_snapshot(const MetadataImage& image, TimestampMs now);
 
