@@ -226,6 +226,12 @@ class Metadata(DirectoryTest):
         patch_batch(first_segment(self.metadata), b"\x0egroup.version\x00\x01", b"\x0egroup.version\x00\x07")
         self.assert_refused("group.version", "7")
 
+    def test_flipped_bit(self):
+        log = first_segment(self.metadata)
+        flip(log, log.stat().st_size // 2)
+        self.assert_problem(log)
+        self.assert_refused(METADATA)
+
     def test_damaged_quorum_state_is_no_loss(self):
         (self.metadata / "quorum-state").write_text("{")
         self.assert_problem("quorum-state")
