@@ -63,6 +63,70 @@ std::size_t utf8_length(std::string_view text) {
 
 }  // namespace
 
+constinit std::array<std::atomic<LogLevel>, logger_names.size()> Logger::levels_ = {
+    LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info};
+
+/// Which levels were chosen; what is in force stands in Logger::levels_.
+class LoggerLevels {
+ public:
+  static LoggerLevels& instance() {
+    static auto* levels = new LoggerLevels;
+    return *levels;
+  }
+
+  bool set(std::string_view name, std::optional<LogLevel> level) {
+    const std::lock_guard lock(mutex_);
+    if (name == root_logger) {
+      if (!level) return false;
+      root_ = *level;
+    } else {
+      const auto at = std::ranges::find(logger_names, name);
+      if (at == logger_names.end()) return false;
+      own_[static_cast<std::size_t>(at - logger_names.begin())] = level;
+    }
+    for (std::size_t i = 0; i < own_.size(); ++i)
+      Logger::levels_[i].store(own_[i].value_or(root_), std::memory_order_relaxed);
+    return true;
+  }
+
+  std::vector<LoggerState> states() {
+    const std::lock_guard lock(mutex_);
+    std::vector<LoggerState> states{{root_logger, root_}};
+    for (std::size_t i = 0; i < own_.size(); ++i) states.push_back({logger_names[i], own_[i].value_or(root_)});
+    return states;
+  }
+
+ private:
+  std::mutex mutex_;
+  LogLevel root_ = LogLevel::info;
+  std::array<std::optional<LogLevel>, logger_names.size()> own_;
+};
+
+bool set_logger_level(std::string_view name, std::optional<LogLevel> level) {
+  return LoggerLevels::instance().set(name, level);
+}
+
+std::vector<LoggerState> logger_states() {
+  return LoggerLevels::instance().states();
+}
+
+namespace {
+constexpr auto level_names =
+    std::to_array<std::string_view>({"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"});
+}  // namespace
+
+std::string_view log_level_name(LogLevel level) {
+  return level_names[std::min(static_cast<std::size_t>(level), level_names.size() - 1)];
+}
+
+std::optional<LogLevel> log_level_from_name(std::string_view name) {
+  const auto at = std::ranges::find(level_names, name);
+  if (at == level_names.end()) return std::nullopt;
+  return static_cast<LogLevel>(at - level_names.begin());
+}
+
+void Logger::name_is_not_in_logger_names() {}
+
 void Logger::write_line(LogLevel level, fmt::string_view format, fmt::format_args args) const {
   fmt::memory_buffer text;
   fmt::vformat_to(fmt::appender(text), format, args);

@@ -15,14 +15,35 @@ TEST(Log, writes_lines_of_its_level_and_above) {
   set_log_sink([](LogLevel, std::string_view logger, std::string_view text) {
     lines.push_back(std::string(logger) + ": " + std::string(text));
   });
-  static constinit Logger log("here");
+  static constinit Logger log("base");
   log.debug("left out");
   log.info("opened file={} bytes={}", "a", 7);
-  Logger::set_log_level(LogLevel::debug);
+  EXPECT_TRUE(set_logger_level("base", LogLevel::debug));
   log.debug("kept");
-  Logger::set_log_level(LogLevel::info);
+  EXPECT_TRUE(set_logger_level("base", std::nullopt));
   set_log_sink(nullptr);
-  EXPECT_EQ(lines, (std::vector<std::string>{"here: opened file=a bytes=7", "here: kept"}));
+  EXPECT_EQ(lines, (std::vector<std::string>{"base: opened file=a bytes=7", "base: kept"}));
+}
+
+LogLevel level_of(std::string_view name) {
+  for (const LoggerState& state : logger_states())
+    if (state.name == name) return state.level;
+  return LogLevel::off;
+}
+
+TEST(Log, loggers_follow_the_root_until_they_have_a_level_of_their_own) {
+  EXPECT_TRUE(set_logger_level("network", LogLevel::trace));
+  EXPECT_TRUE(set_logger_level("root", LogLevel::error));
+  EXPECT_EQ(level_of("network"), LogLevel::trace);
+  EXPECT_EQ(level_of("storage"), LogLevel::error);
+  static constinit Logger storage("storage");
+  EXPECT_FALSE(storage.enabled(LogLevel::warn));
+  EXPECT_TRUE(set_logger_level("network", std::nullopt));
+  EXPECT_EQ(level_of("network"), LogLevel::error);
+  EXPECT_FALSE(set_logger_level("root", std::nullopt));
+  EXPECT_FALSE(set_logger_level("nobody", LogLevel::info));
+  EXPECT_TRUE(set_logger_level("root", LogLevel::info));
+  EXPECT_EQ(level_of("storage"), LogLevel::info);
 }
 
 TEST(Log, text_from_outside_cannot_forge_lines) {

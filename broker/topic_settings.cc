@@ -19,7 +19,7 @@ class Resolver {
   }
   int64_t integer(std::string_view name) const { return metadata::parse_integer(text(name)).value_or(0); }
   int32_t int32(std::string_view name) const { return static_cast<int32_t>(integer(name)); }
-  double number(std::string_view name) const { return std::stod(text(name)); }
+  double number(std::string_view name) const { return metadata::parse_decimal(text(name)).value_or(0); }
   bool lists(std::string_view name, std::string_view item) const {
     const std::string value = text(name);
     for (std::string_view found : metadata::split_list(value))
@@ -37,6 +37,8 @@ class Resolver {
 storage::LogConfig resolve_log_config(const Resolver& topic, const StaticConfig& config) {
   storage::LogConfig log;
   log.segment_bytes = topic.int32("segment.bytes");
+  // For tests: smaller than segment.bytes may be.
+  if (const int32_t bytes = topic.int32("internal.segment.bytes"); bytes > 0) log.segment_bytes = bytes;
   log.segment_ms = topic.integer("segment.ms");
   log.segment_jitter_ms = topic.integer("segment.jitter.ms");
   log.segment_index_bytes = topic.int32("segment.index.bytes");

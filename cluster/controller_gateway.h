@@ -6,6 +6,8 @@
 #include "metadata/publisher.h"
 #include "protocol/messages/allocate_producer_ids_request.h"
 #include "protocol/messages/allocate_producer_ids_response.h"
+#include "protocol/messages/alter_configs_request.h"
+#include "protocol/messages/alter_configs_response.h"
 #include "protocol/messages/assign_replicas_to_dirs_request.h"
 #include "protocol/messages/assign_replicas_to_dirs_response.h"
 #include "protocol/messages/broker_heartbeat_request.h"
@@ -18,6 +20,8 @@
 #include "protocol/messages/create_topics_response.h"
 #include "protocol/messages/delete_topics_request.h"
 #include "protocol/messages/delete_topics_response.h"
+#include "protocol/messages/incremental_alter_configs_request.h"
+#include "protocol/messages/incremental_alter_configs_response.h"
 
 namespace barnabas::cluster {
 
@@ -40,6 +44,11 @@ class ControllerGateway {
   virtual void delete_topics(protocol::DeleteTopicsRequest request, Done<protocol::DeleteTopicsResponse> done) = 0;
   virtual void create_partitions(protocol::CreatePartitionsRequest request,
                                  Done<protocol::CreatePartitionsResponse> done) = 0;
+  /// Topics, brokers, groups and client metrics. What only the broker itself can check of its own settings it must have
+  /// checked before.
+  virtual void incremental_alter_configs(protocol::IncrementalAlterConfigsRequest request,
+                                         Done<protocol::IncrementalAlterConfigsResponse> done) = 0;
+  virtual void alter_configs(protocol::AlterConfigsRequest request, Done<protocol::AlterConfigsResponse> done) = 0;
   virtual void allocate_producer_ids(protocol::AllocateProducerIdsRequest request,
                                      Done<protocol::AllocateProducerIdsResponse> done) = 0;
   virtual void register_broker(protocol::BrokerRegistrationRequest request,

@@ -166,13 +166,15 @@ class TopicCreation {
     answer.replication_factor = static_cast<int16_t>(placements.front().replicas.size());
     answer.configs.emplace();
     for (const auto& definition : metadata::topic_configs()) {
-      if (definition.internal) continue;
+      if (definition.internal && !configs.values.contains(definition.name)) continue;
       const auto effective = metadata::effective_topic_config(definition, &configs, image_, options_.node_id,
                                                               *options_.static_config);
       auto& config = answer.configs->emplace_back();
       config.name = definition.name;
       config.value.reset();
       if (effective.value) config.value = protocol::String(*effective.value);
+      if (const auto own = configs.values.find(definition.name); own != configs.values.end())
+        config.value = protocol::String(own->second);  // as it was given
       config.read_only = false;
       config.config_source = static_cast<int8_t>(effective.source);
       config.is_sensitive = definition.type == metadata::ConfigType::password;

@@ -45,6 +45,27 @@ protocol::CreatePartitionsResponse error_response(const protocol::CreatePartitio
   return response;
 }
 
+template <class Response, class Request>
+static Response refused_resources(const Request& request, ErrorCode code) {
+  Response response;
+  for (const auto& resource : request.resources) {
+    auto& item = response.responses.emplace_back();
+    item.resource_type = resource.resource_type;
+    item.resource_name = resource.resource_name.owned();
+    set_error(item, ApiError::plain(code));
+  }
+  return response;
+}
+
+protocol::IncrementalAlterConfigsResponse error_response(const protocol::IncrementalAlterConfigsRequest& request,
+                                                         ErrorCode code) {
+  return refused_resources<protocol::IncrementalAlterConfigsResponse>(request, code);
+}
+
+protocol::AlterConfigsResponse error_response(const protocol::AlterConfigsRequest& request, ErrorCode code) {
+  return refused_resources<protocol::AlterConfigsResponse>(request, code);
+}
+
 protocol::AllocateProducerIdsResponse error_response(const protocol::AllocateProducerIdsRequest&, ErrorCode code) {
   protocol::AllocateProducerIdsResponse response;
   response.error_code = to_wire(code);

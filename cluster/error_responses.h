@@ -10,6 +10,9 @@ protocol::CreateTopicsResponse error_response(const protocol::CreateTopicsReques
 protocol::DeleteTopicsResponse error_response(const protocol::DeleteTopicsRequest& request, protocol::ErrorCode code);
 protocol::CreatePartitionsResponse error_response(const protocol::CreatePartitionsRequest& request,
                                                   protocol::ErrorCode code);
+protocol::IncrementalAlterConfigsResponse error_response(const protocol::IncrementalAlterConfigsRequest& request,
+                                                         protocol::ErrorCode code);
+protocol::AlterConfigsResponse error_response(const protocol::AlterConfigsRequest& request, protocol::ErrorCode code);
 protocol::AllocateProducerIdsResponse error_response(const protocol::AllocateProducerIdsRequest& request,
                                                      protocol::ErrorCode code);
 protocol::BrokerRegistrationResponse error_response(const protocol::BrokerRegistrationRequest& request,

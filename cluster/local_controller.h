@@ -50,6 +50,10 @@ class LocalController {
                                                         const ControllerState& state) const;
   Outcome<protocol::CreatePartitionsResponse> create_partitions(
       const protocol::CreatePartitionsRequest& request, const ControllerState& state) const;
+  Outcome<protocol::IncrementalAlterConfigsResponse> incremental_alter_configs(
+      const protocol::IncrementalAlterConfigsRequest& request, const ControllerState& state) const;
+  Outcome<protocol::AlterConfigsResponse> alter_configs(const protocol::AlterConfigsRequest& request,
+                                                        const ControllerState& state) const;
   Outcome<protocol::AllocateProducerIdsResponse> allocate_producer_ids(
       const protocol::AllocateProducerIdsRequest& request, const ControllerState& state) const;
 

@@ -239,6 +239,13 @@ void LocalGateway::create_partitions(protocol::CreatePartitionsRequest request,
                                      Done<protocol::CreatePartitionsResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::create_partitions);
 }
+void LocalGateway::incremental_alter_configs(protocol::IncrementalAlterConfigsRequest request,
+                                             Done<protocol::IncrementalAlterConfigsResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::incremental_alter_configs);
+}
+void LocalGateway::alter_configs(protocol::AlterConfigsRequest request, Done<protocol::AlterConfigsResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::alter_configs);
+}
 void LocalGateway::allocate_producer_ids(protocol::AllocateProducerIdsRequest request,
                                          Done<protocol::AllocateProducerIdsResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::allocate_producer_ids);

@@ -50,6 +50,9 @@ class LocalGateway final : public ControllerGateway {
                      Done<protocol::DeleteTopicsResponse> done) override;
   void create_partitions(protocol::CreatePartitionsRequest request,
                          Done<protocol::CreatePartitionsResponse> done) override;
+  void incremental_alter_configs(protocol::IncrementalAlterConfigsRequest request,
+                                 Done<protocol::IncrementalAlterConfigsResponse> done) override;
+  void alter_configs(protocol::AlterConfigsRequest request, Done<protocol::AlterConfigsResponse> done) override;
   void allocate_producer_ids(protocol::AllocateProducerIdsRequest request,
                              Done<protocol::AllocateProducerIdsResponse> done) override;
   void register_broker(protocol::BrokerRegistrationRequest request,

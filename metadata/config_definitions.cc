@@ -50,6 +50,12 @@ const ConfigDefinition* find_broker_config(std::string_view name) {
 const ConfigDefinition* find_topic_config(std::string_view name) {
   return find(topic_table, name);
 }
+const ConfigDefinition* find_group_config(std::string_view name) {
+  return find(group_table, name);
+}
+const ConfigDefinition* find_client_metrics_config(std::string_view name) {
+  return find(client_metrics_table, name);
+}
 
 std::string_view nearest_broker_config(std::string_view name) {
   constexpr std::size_t name_length_max = 100;
@@ -70,7 +76,9 @@ Result<void> validate_topic_config(std::string_view name, std::optional<std::str
   const ConfigDefinition* definition = find_topic_config(name);
   if (definition == nullptr)
     return fail(ErrorKind::invalid, "Unknown topic config name: " + std::string(name));
-  return validate_config(*definition, value);
+  ConfigDefinition lenient = *definition;
+  lenient.duplicates_allowed = true;
+  return validate_config(lenient, value);
 }
 
 }  // namespace barnabas::metadata

@@ -57,6 +57,8 @@ std::span<const ConfigDefinition> client_metrics_configs();
 /// Null when no such setting exists. Also settings of our own ("log.flush.before.ack").
 const ConfigDefinition* find_broker_config(std::string_view name);
 const ConfigDefinition* find_topic_config(std::string_view name);
+const ConfigDefinition* find_group_config(std::string_view name);
+const ConfigDefinition* find_client_metrics_config(std::string_view name);
 
 /// The name closest to `name`, for "did you mean"; empty when nothing is close.
 std::string_view nearest_broker_config(std::string_view name);
@@ -65,12 +67,19 @@ std::string_view nearest_broker_config(std::string_view name);
 /// allowed. Numbers are read as Java reads them: surrounding blanks are allowed, nothing behind them is.
 Result<void> validate_config(const ConfigDefinition& definition, std::optional<std::string_view> value);
 
-/// As validate_config for a topic's setting by name; an unknown name is an error, too.
+/// As validate_config for a topic's setting by name; an unknown name is an error, too. List items that are there twice
+/// count once.
 Result<void> validate_topic_config(std::string_view name, std::optional<std::string_view> value);
+
+/// A valid value as Kafka shows it: numbers and words without what they may be written with (" +5" is "5", "TRUE" is
+/// "true"), list items once and without blanks. What is not valid comes back as it is.
+std::string canonical_config(const ConfigDefinition& definition, std::string_view value);
 
 /// "true"/"false" in any case, surrounding blanks allowed.
 std::optional<bool> parse_boolean(std::string_view text);
 std::optional<int64_t> parse_integer(std::string_view text);
+/// As Java reads a double, but for NaN, infinities and hexadecimal ones, which no setting has a use for.
+std::optional<double> parse_decimal(std::string_view text);
 /// Elements of a comma-separated list without surrounding blanks; an empty text has none.
 std::vector<std::string_view> split_list(std::string_view text);
 

@@ -22,13 +22,9 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-std::optional<double> parse_number(std::string_view text) {
-  text = trimmed(text);
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+/// A refusal whose sentence needs no value in front.
+std::unexpected<Error> refuse_list(const ConfigDefinition& definition, std::string_view why) {
+  return fail(ErrorKind::invalid, "Configuration '" + std::string(definition.name) + "' " + std::string(why));
 }
 
 /// Wordings are Kafka's, since tools and tests look for them.
@@ -50,9 +46,9 @@ struct Bounds {
 std::optional<Bounds> parse_bounds(std::string_view text) {
   const auto dots = text.find(",...");
   if (!text.starts_with('[') || dots == std::string_view::npos) return std::nullopt;
-  Bounds bounds{parse_number(text.substr(1, dots - 1)), std::nullopt};
+  Bounds bounds{parse_decimal(text.substr(1, dots - 1)), std::nullopt};
   std::string_view rest = text.substr(dots + 4);
-  if (rest.starts_with(',')) bounds.high = parse_number(rest.substr(1, rest.find(']') - 1));
+  if (rest.starts_with(',')) bounds.high = parse_decimal(rest.substr(1, rest.find(']') - 1));
   return bounds;
 }
 
@@ -60,7 +56,7 @@ Result<void> check_bounds(const ConfigDefinition& definition, std::string_view v
   const auto bounds = parse_bounds(definition.valid_values);
   if (!bounds) return {};
   if (const auto exception = definition.valid_values.find(" or "); exception != std::string_view::npos) {
-    if (parse_number(definition.valid_values.substr(exception + 4)) == number) return {};
+    if (parse_decimal(definition.valid_values.substr(exception + 4)) == number) return {};
     if (bounds->low && bounds->high && (number < *bounds->low || number > *bounds->high))
       return refuse(definition, value,
                     "Value must be between " + std::to_string(static_cast<int64_t>(*bounds->low)) + " and " +
@@ -81,8 +77,7 @@ Result<void> check_bounds(const ConfigDefinition& definition, std::string_view v
 }
 
 /// "[a, b, c]", possibly with "(case insensitive)" in front.
-Result<void> check_enumeration(const ConfigDefinition& definition, std::string_view whole,
-                               std::string_view item) {
+Result<void> check_enumeration(const ConfigDefinition& definition, std::string_view item) {
   std::string_view allowed = definition.valid_values;
   constexpr std::string_view any_case = "(case insensitive) ";
   const bool fold = allowed.starts_with(any_case);
@@ -93,37 +88,43 @@ Result<void> check_enumeration(const ConfigDefinition& definition, std::string_v
   allowed = allowed.substr(1, allowed.size() - 2);
   for (std::string_view choice : split_list(allowed))
     if (fold ? lower(choice) == lower(item) : choice == item) return {};
-  return refuse(definition, whole, "String must be one of: " + std::string(allowed));
+  return refuse(definition, item, "String must be one of: " + std::string(allowed));
 }
 
 /// "0:1,1:2" or "*", as the throttled replica lists want.
 bool is_throttled_replicas(const std::vector<std::string_view>& items) {
   if (items.size() == 1 && items[0] == "*") return true;
-  return std::ranges::all_of(items, [](std::string_view item) {
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  };
+  return std::ranges::all_of(items, [&](std::string_view item) {
     const auto colon = item.find(':');
-    return colon != item.npos && parse_integer(item.substr(0, colon)) &&
-           parse_integer(item.substr(colon + 1));
+    return colon != item.npos && is_number(item.substr(0, colon)) && is_number(item.substr(colon + 1));
   });
+}
+
+Result<void> check_throttled_replicas(const ConfigDefinition& definition,
+                                      const std::vector<std::string_view>& items) {
+  if (!definition.valid_values.starts_with("[partitionId]") || is_throttled_replicas(items)) return {};
+  std::string shown;
+  for (const std::string_view item : items) shown += (shown.empty() ? "" : ", ") + std::string(item);
+  return refuse(definition, "[" + shown + "]",
+                std::string(definition.name) +
+                    " must be the literal '*' or a list of replicas in the following format: " +
+                    std::string(definition.valid_values));
 }
 
 Result<void> check_list(const ConfigDefinition& definition, std::string_view value) {
   const auto items = split_list(value);
   if (items.empty() && !definition.empty_list_allowed)
-    return refuse(definition, value,
-                  "Configuration '" + std::string(definition.name) +
-                      "' must not be empty. Valid values include: any non-empty value");
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (items[i].empty())
-      return refuse(definition, value,
-                    "Configuration '" + std::string(definition.name) + "' values must not be empty.");
-    if (!definition.duplicates_allowed && std::ranges::count(items, items[i]) > 1)
-      return refuse(definition, value,
-                    "Configuration '" + std::string(definition.name) + "' values must not be duplicated.");
-    BARNABAS_TRY(check_enumeration(definition, value, items[i]));
+    return refuse_list(definition, "must not be empty. Valid values include: any non-empty value");
+  for (const std::string_view item : items) {
+    if (item.empty()) return refuse_list(definition, "values must not be empty.");
+    if (!definition.duplicates_allowed && std::ranges::count(items, item) > 1)
+      return refuse_list(definition, "values must not be duplicated.");
   }
-  if (definition.valid_values.starts_with("[partitionId]") && !is_throttled_replicas(items))
-    return refuse(definition, value, std::string(definition.valid_values));
-  return {};
+  for (const std::string_view item : items) BARNABAS_TRY(check_enumeration(definition, item));
+  return check_throttled_replicas(definition, items);
 }
 
 Result<void> check_integer(const ConfigDefinition& definition, std::string_view value, int64_t low,
@@ -141,6 +142,19 @@ std::optional<bool> parse_boolean(std::string_view text) {
   if (word == "true") return true;
   if (word == "false") return false;
   return std::nullopt;
+}
+
+std::optional<double> parse_decimal(std::string_view text) {
+  text = trimmed(text);
+  // Java takes 0.5f and 0.5d for doubles, and neither "inf" nor "nan" in other spellings than its own.
+  if (text.ends_with('f') || text.ends_with('F') || text.ends_with('d') || text.ends_with('D'))
+    text.remove_suffix(1);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  const bool digits = std::ranges::any_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (!digits || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 std::optional<int64_t> parse_integer(std::string_view text) {
@@ -183,16 +197,16 @@ Result<void> validate_config(const ConfigDefinition& definition, std::optional<s
       return check_integer(definition, *value, std::numeric_limits<int64_t>::min(),
                            std::numeric_limits<int64_t>::max(), "LONG");
     case ConfigType::float64: {
-      const auto number = parse_number(*value);
+      const auto number = parse_decimal(*value);
       if (!number) return refuse(definition, value, "Not a number of type DOUBLE");
       return check_bounds(definition, *value, *number);
     }
     case ConfigType::list:
       return check_list(definition, *value);
     case ConfigType::string:
-      if (definition.valid_values == "non-empty string" && value->empty())
+      if (definition.valid_values == "non-empty string" && trimmed(*value).empty())
         return refuse(definition, value, "String must be non-empty");
-      return check_enumeration(definition, *value, *value);
+      return check_enumeration(definition, trimmed(*value));
     case ConfigType::class_name:
     case ConfigType::password:
       return {};

@@ -14,7 +14,33 @@ std::string in_topic_unit(std::string_view value, int64_t multiplier) {
   return std::to_string(*number * multiplier);
 }
 
+ConfigSource source_of(ConfigResourceType type) {
+  if (type == ConfigResourceType::group) return ConfigSource::group;
+  if (type == ConfigResourceType::client_metrics) return ConfigSource::client_metrics;
+  return ConfigSource::topic;
+}
+
+void add_default(const ConfigDefinition& definition, EffectiveConfig& result) {
+  const auto name = definition.synonyms.empty() ? definition.name : definition.synonyms.front().name;
+  const char* value = definition.default_value;
+  // streams.assignor.name takes the first of group.streams.assignors.
+  if (value == nullptr && definition.synonyms.size() == 1) {
+    const auto* broker_level = find_broker_config(name);
+    if (broker_level != nullptr) value = broker_level->default_value;
+  }
+  if (value != nullptr) result.synonyms.push_back({std::string(name), value, ConfigSource::default_config});
+}
+
 }  // namespace
+
+std::optional<std::string_view> dynamic_broker_value(const MetadataImage& image, std::string_view resource,
+                                                     std::string_view name) {
+  const auto value = image.config_value(ConfigResourceType::broker, resource, name);
+  if (!value) return std::nullopt;
+  const ConfigDefinition* definition = find_broker_config(name);
+  if (definition == nullptr || !validate_config(*definition, *value)) return std::nullopt;
+  return value;
+}
 
 EffectiveConfig effective_topic_config(const ConfigDefinition& definition, const ConfigImage* overrides,
                                        const MetadataImage& image, NodeId node, const StaticConfig& static_config) {
@@ -24,25 +50,22 @@ EffectiveConfig effective_topic_config(const ConfigDefinition& definition, const
   };
   if (overrides != nullptr) {
     if (auto found = overrides->values.find(definition.name); found != overrides->values.end())
-      add(definition.name, found->second, ConfigSource::topic);
+      add(definition.name, canonical_config(definition, found->second), source_of(overrides->resource.type));
   }
   const std::string broker = std::to_string(node.value());
   for (const ConfigSynonym& synonym : definition.synonyms) {
     const std::pair<std::string_view, ConfigSource> dynamic[] = {{broker, ConfigSource::dynamic_broker},
                                                                  {"", ConfigSource::dynamic_default_broker}};
     for (const auto& [resource, source] : dynamic) {
-      if (auto value = image.config_value(ConfigResourceType::broker, resource, synonym.name))
+      if (auto value = dynamic_broker_value(image, resource, synonym.name))
         add(synonym.name, in_topic_unit(*value, synonym.multiplier), source);
     }
     if (const auto* given = static_config.given(synonym.name))
       add(synonym.name, in_topic_unit(given->value, synonym.multiplier), ConfigSource::static_broker);
   }
-  if (definition.default_value != nullptr) {
-    const auto name = definition.synonyms.empty() ? definition.name : definition.synonyms.front().name;
-    add(name, definition.default_value, ConfigSource::default_config);
-  }
+  add_default(definition, result);
   if (!result.synonyms.empty()) {
-    result.value = result.synonyms.front().value;
+    result.value = canonical_config(definition, result.synonyms.front().value);
     result.source = result.synonyms.front().source;
   }
   return result;

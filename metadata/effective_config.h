@@ -20,6 +20,9 @@ enum class ConfigSource : int8_t {
   dynamic_default_broker = 3,
   static_broker = 4,
   default_config = 5,
+  broker_logger = 6,
+  client_metrics = 7,
+  group = 8,
 };
 
 struct ConfigValueAt {
@@ -30,15 +33,20 @@ struct ConfigValueAt {
 };
 
 struct EffectiveConfig {
-  std::optional<std::string> value;  ///< in the topic's unit
+  std::optional<std::string> value;  ///< in the topic's unit, canonical
   ConfigSource source = ConfigSource::default_config;
   /// Everything that was or would be looked at, the one in force first: DescribeConfigs' synonyms.
   std::vector<ConfigValueAt> synonyms;
 };
 
+/// What was set at run time on a broker, or ("" as `resource`) on all of them. A value that breaks the setting's rules, as
+/// an older or newer broker may have left it in the metadata log, counts as not set.
+std::optional<std::string_view> dynamic_broker_value(const MetadataImage& image, std::string_view resource,
+                                                     std::string_view name);
+
 /// A topic's setting in force on `node`: the topic's own value, else the broker-level names in order of precedence, for each
 /// what was set on this broker, then for all brokers, then in its settings file; else the default. `overrides` are the
-/// topic's own values, or null.
+/// topic's own values, or null. Settings of groups and client metrics are looked up in the same way.
 EffectiveConfig effective_topic_config(const ConfigDefinition& definition, const ConfigImage* overrides,
                                        const MetadataImage& image, NodeId node, const StaticConfig& static_config);
 

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
+#include <set>
 
-#include "broker/broker_configs.h"
+#include "base/log.h"
+#include "broker/handlers/config_resources.h"
+#include "metadata/dynamic_broker_config.h"
+#include "metadata/effective_broker_config.h"
 #include "metadata/effective_config.h"
 #include "metadata/topic_name.h"
 
@@ -24,15 +27,6 @@ using protocol::DescribeConfigsResponse;
 using protocol::ErrorCode;
 using Resource = DescribeConfigsRequest::DescribeConfigsResource;
 using Answer = DescribeConfigsResponse::DescribeConfigsResult;
-
-/// As Integer.parseInt reads it: no blanks, a plus sign is fine.
-std::optional<int32_t> java_integer(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 /// A sentence on a setting, made from what is known of it.
 std::string documentation_of(const ConfigDefinition& definition) {
@@ -80,6 +74,7 @@ class Describer {
         return describe_named(metadata::client_metrics_configs(),
                               "Client metrics subscription name must not be empty");
       case ConfigResourceType::broker_logger:
+        return describe_loggers();
       case ConfigResourceType::unknown:
         break;
     }
@@ -104,12 +99,17 @@ class Describer {
     if (image_->topic(topic) == nullptr) return fail(ErrorCode::unknown_topic_or_partition, "");
     const auto* overrides = image_->config(ConfigResourceType::topic, topic);
     for (const ConfigDefinition& definition : metadata::topic_configs()) {
-      if (definition.internal || !wanted(definition.name)) continue;
+      if (!wanted(definition.name) || (definition.internal && !is_set(overrides, definition.name))) continue;
       auto effective =
           metadata::effective_topic_config(definition, overrides, *image_, services_.node, services_.config);
       take_synonyms(definition, effective);
       add(definition, effective, false);
     }
+  }
+
+  /// Internal settings are shown to those who set them.
+  static bool is_set(const metadata::ConfigImage* values, std::string_view name) {
+    return values != nullptr && values->values.contains(name);
   }
 
   /// The topic's own value, then what the first broker-level name of the setting has to show.
@@ -140,50 +140,118 @@ class Describer {
     if (!name.empty()) {
       const auto id = java_integer(name);
       if (!id)
-        return fail(ErrorCode::invalid_request,
-                    "Broker id must be an integer, but it is: " + std::string(name));
+        return fail(ErrorCode::invalid_request, "Broker id must be an integer, but it is: " + std::string(name));
       if (*id != services_.node.value())
         return fail(ErrorCode::invalid_request, "Unexpected broker id, expected " +
                                                     std::to_string(services_.node.value()) +
                                                     " or empty string, but received " + std::string(name));
     }
-    for (const ConfigDefinition& definition : metadata::broker_configs()) {
-      if (definition.internal || !wanted(definition.name)) continue;
-      auto effective = name.empty()
-                           ? default_of_all_brokers(definition, *image_)
-                           : effective_broker_config(definition, *image_, services_.node, services_.config);
-      show_from(definition.name, effective);
-      const bool set = effective.source != ConfigSource::default_config;
-      const bool asked = resource_.configuration_keys && !resource_.configuration_keys->empty();
-      if (!set && !asked && (name.empty() || shown_when_set_only(definition))) continue;
-      if (!name.empty() || effective.value)
-        add(definition, effective, definition.update_mode == metadata::UpdateMode::read_only);
+    for (const ConfigDefinition& definition : metadata::broker_configs())
+      if (wanted(definition.name)) describe_broker_setting(definition, name.empty());
+    describe_unlisted(name.empty());
+  }
+
+  void describe_broker_setting(const ConfigDefinition& definition, bool of_all_brokers) {
+    auto effective = of_all_brokers
+                         ? metadata::default_of_all_brokers(definition, *image_)
+                         : effective_broker_config(definition, *image_, services_.node, services_.config);
+    show_from(definition.name, effective);
+    const bool set = effective.source != ConfigSource::default_config;
+    const bool asked = resource_.configuration_keys && !resource_.configuration_keys->empty();
+    if (!set && (definition.internal || (!asked && (of_all_brokers || shown_when_set_only(definition))))) return;
+    if (of_all_brokers && !effective.value) return;
+    add(definition, effective, definition.update_mode == metadata::UpdateMode::read_only);
+  }
+
+  /// Settings that were set under names that no table has: a listener's own ("listener.name.…"), a plug-in's. Only the
+  /// former can be known not to be secret.
+  void describe_unlisted(bool of_all_brokers) {
+    const auto* own = of_all_brokers
+                          ? nullptr
+                          : image_->config(ConfigResourceType::broker, std::to_string(services_.node.value()));
+    const auto* all = image_->config(ConfigResourceType::broker, "");
+    std::set<std::string_view> names;
+    const auto collect = [&](const auto& values) {
+      for (const auto& [name, value] : values)
+        if (metadata::find_broker_config(name) == nullptr && wanted(name)) names.insert(name);
+    };
+    if (own != nullptr) collect(own->values);
+    if (all != nullptr) collect(all->values);
+    if (!of_all_brokers) collect(services_.config.all_given());
+    for (const std::string_view name : names) add_unlisted(name, of_all_brokers);
+  }
+
+  void add_unlisted(std::string_view name, bool of_all_brokers) {
+    const ConfigDefinition* base = metadata::find_broker_config(metadata::without_listener_prefix(name));
+    EffectiveConfig effective;
+    const auto take = [&](std::string_view key, const std::optional<std::string_view>& value, ConfigSource source) {
+      if (value) effective.synonyms.push_back({std::string(key), std::string(*value), source});
+    };
+    const std::string own = std::to_string(services_.node.value());
+    if (!of_all_brokers)
+      take(name, image_->config_value(ConfigResourceType::broker, own, name), ConfigSource::dynamic_broker);
+    take(name, image_->config_value(ConfigResourceType::broker, "", name), ConfigSource::dynamic_default_broker);
+    if (const auto* given = of_all_brokers ? nullptr : services_.config.given(name))
+      take(name, given->value, ConfigSource::static_broker);
+    if (effective.synonyms.empty()) return;
+    effective.value = effective.synonyms.front().value;
+    effective.source = effective.synonyms.front().source;
+    if (base != nullptr && !of_all_brokers) {
+      const auto shared = effective_broker_config(*base, *image_, services_.node, services_.config);
+      effective.synonyms.insert(effective.synonyms.end(), shared.synonyms.begin(), shared.synonyms.end());
     }
+    ConfigDefinition definition = base != nullptr ? *base : ConfigDefinition{};
+    definition.name = name;
+    add(definition, effective, true, base == nullptr);
   }
 
   void describe_named(std::span<const ConfigDefinition> table, std::string_view empty_name) {
     if (resource_.resource_name.empty()) return fail(ErrorCode::invalid_request, empty_name);
     const auto type = static_cast<ConfigResourceType>(resource_.resource_type);
+    const auto* overrides = image_->config(type, resource_.resource_name);
     for (const ConfigDefinition& definition : table) {
-      if (definition.internal || !wanted(definition.name)) continue;
-      const auto* overrides = image_->config(type, resource_.resource_name);
-      const auto effective =
+      if (!wanted(definition.name) || (definition.internal && !is_set(overrides, definition.name))) continue;
+      auto effective =
           metadata::effective_topic_config(definition, overrides, *image_, services_.node, services_.config);
+      // No broker has a say in subscriptions, so Kafka lists no defaults for them.
+      if (type == ConfigResourceType::client_metrics)
+        std::erase_if(effective.synonyms,
+                      [](const ConfigValueAt& at) { return at.source == ConfigSource::default_config; });
       add(definition, effective, false);
     }
   }
 
-  void add(const ConfigDefinition& definition, const EffectiveConfig& effective, bool read_only) {
-    const bool sensitive = definition.type == ConfigType::password;
+  void describe_loggers() {
+    const std::string_view name = resource_.resource_name;
+    if (name.empty()) return fail(ErrorCode::invalid_request, "Broker id must not be empty");
+    const auto id = java_integer(name);
+    if (!id) return fail(ErrorCode::invalid_request, "Broker id must be an integer, but it is: " + std::string(name));
+    if (*id != services_.node.value())
+      return fail(ErrorCode::invalid_request, "Unexpected broker id, expected " +
+                                                  std::to_string(services_.node.value()) + " but received " +
+                                                  std::string(name));
+    for (const LoggerState& logger : logger_states()) {
+      if (!wanted(logger.name)) continue;
+      auto& entry = answer_.configs.emplace_back();
+      entry.name = protocol::String::view_of(logger.name);
+      entry.value = protocol::String::view_of(log_level_name(logger.level));
+      entry.config_source = static_cast<int8_t>(ConfigSource::broker_logger);
+      entry.documentation = protocol::String("");
+    }
+  }
+
+  void add(const ConfigDefinition& definition, const EffectiveConfig& effective, bool read_only,
+           bool unknown = false) {
+    const bool sensitive = unknown || definition.type == ConfigType::password;
     auto& entry = answer_.configs.emplace_back();
-    entry.name = protocol::String::view_of(definition.name);
+    entry.name = protocol::String(definition.name);
     entry.value = shown(effective.value, sensitive);
     entry.read_only = read_only;
     entry.config_source = static_cast<int8_t>(effective.source);
     entry.is_sensitive = sensitive;
-    entry.config_type = static_cast<int8_t>(definition.type);
+    entry.config_type = unknown ? int8_t{0} : static_cast<int8_t>(definition.type);
     entry.documentation = std::nullopt;
-    if (request_.include_documentation) entry.documentation = protocol::String(documentation_of(definition));
+    if (request_.include_documentation && !unknown) entry.documentation = protocol::String(documentation_of(definition));
     if (!request_.include_synonyms) return;
     for (const ConfigValueAt& at : effective.synonyms) {
       auto& synonym = entry.synonyms.emplace_back();

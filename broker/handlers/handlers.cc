@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "broker/handlers/alter_configs.h"
 #include "broker/handlers/api_versions.h"
 #include "broker/handlers/create_partitions.h"
 #include "broker/handlers/create_topics.h"
@@ -14,18 +15,22 @@
 #include "broker/handlers/describe_producers.h"
 #include "broker/handlers/describe_topic_partitions.h"
 #include "broker/handlers/fetch.h"
+#include "broker/handlers/incremental_alter_configs.h"
 #include "broker/handlers/init_producer_id.h"
+#include "broker/handlers/list_config_resources.h"
 #include "broker/handlers/list_offsets.h"
 #include "broker/handlers/metadata.h"
 #include "broker/handlers/offset_for_leader_epoch.h"
 #include "broker/handlers/produce.h"
 #include "broker/handlers/run.h"
+#include "protocol/messages/alter_configs_response.h"
 #include "protocol/messages/create_partitions_response.h"
 #include "protocol/messages/create_topics_response.h"
 #include "protocol/messages/delete_records_response.h"
 #include "protocol/messages/delete_topics_response.h"
 #include "protocol/messages/describe_log_dirs_response.h"
 #include "protocol/messages/fetch_response.h"
+#include "protocol/messages/incremental_alter_configs_response.h"
 #include "protocol/messages/init_producer_id_response.h"
 #include "protocol/messages/list_offsets_response.h"
 #include "protocol/messages/metadata_response.h"
@@ -65,10 +70,13 @@ constexpr std::array handlers{
     init_producer_id_entry(),
     entry<OffsetForLeaderEpochHandler>(),
     entry<DescribeConfigsHandler>(),
+    entry<AlterConfigsHandler>(),
     entry<DescribeLogDirsHandler>(),
     entry<CreatePartitionsHandler>(),
+    entry<IncrementalAlterConfigsHandler>(),
     entry<DescribeClusterHandler>(),
     entry<DescribeProducersHandler>(),
+    entry<ListConfigResourcesHandler>(),
     entry<DescribeTopicPartitionsHandler>(),
 };
 static_assert(std::ranges::is_sorted(handlers, {}, &HandlerEntry::api));

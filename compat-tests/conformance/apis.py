@@ -12,10 +12,13 @@ ANNOUNCED = {  # name: (key, first, last)
     "InitProducerId": (22, 0, 5),
     "OffsetForLeaderEpoch": (23, 2, 4),
     "DescribeConfigs": (32, 1, 4),
+    "AlterConfigs": (33, 0, 2),
     "DescribeLogDirs": (35, 1, 5),
     "CreatePartitions": (37, 0, 3),
+    "IncrementalAlterConfigs": (44, 0, 1),
     "DescribeCluster": (60, 0, 2),
     "DescribeProducers": (61, 0, 0),
+    "ListConfigResources": (74, 0, 1),
     "DescribeTopicPartitions": (75, 0, 0),
 }
 

@@ -31,6 +31,14 @@ _TABLE = {
     # Log start offset, of a log that ends at 9, before an orderly restart that must keep the producers' state: when
     # every record is deleted, Kafka comes back without any state and takes a repeat for new.
     "delete-before-restart": {"kafka": 8, "barnabas": 9},
+    # An operation that IncrementalAlterConfigs does not have, on anything but a broker: Kafka's controller throws, and
+    # fails every resource of the request with it.
+    "unknown-config-operation": {"kafka": (codes.UNKNOWN_SERVER_ERROR, codes.UNKNOWN_SERVER_ERROR),
+                                 "barnabas": (codes.INVALID_REQUEST, codes.NONE)},
+    # AlterConfigs that names a resource twice: Kafka never answers.
+    "alter-configs-of-one-resource-twice": {"kafka": None, "barnabas": codes.INVALID_REQUEST},
+    # Broker "01" is broker 1 to every check, but what is set on it has no effect in Kafka.
+    "other-spellings-of-a-broker-id": {"kafka": False, "barnabas": True},
     # A log directory without space left.
     "full-disk-ends-the-broker": {"kafka": True, "barnabas": False},
     # A payload that its codec cannot read.

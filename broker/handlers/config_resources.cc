@@ -1,0 +1,58 @@
+#include "broker/handlers/config_resources.h"
+
+#include <charconv>
+
+#include "base/log.h"
+#include "metadata/dynamic_broker_config.h"
+#include "metadata/setting_effects.h"
+
+namespace barnabas::broker {
+
+using cluster::ApiError;
+using metadata::ConfigResourceType;
+using protocol::ErrorCode;
+
+namespace {
+constinit Logger log_{"broker"};
+}  // namespace
+
+std::optional<int32_t> java_integer(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Problem broker_resource_problem(std::string_view name, NodeId node) {
+  if (name.empty()) return std::nullopt;
+  const auto id = java_integer(name);
+  if (!id)
+    return ApiError{ErrorCode::invalid_request, "Node id must be an integer, but it is: " + std::string(name)};
+  if (*id != node.value())
+    return ApiError{ErrorCode::invalid_request, "Unexpected broker id, expected " + std::to_string(node.value()) +
+                                                    ", but received " + std::string(name)};
+  return std::nullopt;
+}
+
+Problem broker_configs_problem(const Services& services, std::string_view resource,
+                               const std::map<std::string, std::string, std::less<>>& values) {
+  auto valid = metadata::validate_dynamic_broker_configs(values, !resource.empty(), *services.metadata.current(),
+                                                         services.node, services.config);
+  if (valid) return std::nullopt;
+  return ApiError{ErrorCode::invalid_request, std::move(valid).error().message};
+}
+
+void warn_without_effect(ConfigResourceType type, std::string_view resource,
+                         const std::vector<std::string_view>& names) {
+  for (const std::string_view name : names) {
+    if (metadata::has_effect(type, name)) continue;
+    const char* kind = type == ConfigResourceType::topic    ? "topic"
+                       : type == ConfigResourceType::broker ? "broker"
+                       : type == ConfigResourceType::group  ? "group"
+                                                            : "client-metrics";
+    log_.warn("setting has no effect in this version {}={} name={}", kind, log_text(resource), log_text(name));
+  }
+}
+
+}  // namespace barnabas::broker

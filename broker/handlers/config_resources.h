@@ -1,0 +1,104 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "broker/call.h"
+#include "cluster/api_error.h"
+#include "metadata/image.h"
+
+/// What AlterConfigs and IncrementalAlterConfigs have in common: the broker looks at each resource first, answers for some
+/// of them itself, and hands the others to the controller.
+namespace barnabas::broker {
+
+using Problem = std::optional<cluster::ApiError>;
+
+/// As Integer.parseInt reads it: no blanks, a plus sign is fine.
+std::optional<int32_t> java_integer(std::string_view text);
+
+/// The names that this broker's settings are asked for by: "" for all brokers, or its id in any spelling; else why not.
+Problem broker_resource_problem(std::string_view name, NodeId node);
+
+/// Rules for the resources of one request, by position. The second and later ones of the same name are no better than the
+/// first.
+template <class Request>
+std::vector<bool> repeated_resources(const Request& request) {
+  std::map<std::pair<int8_t, std::string_view>, int> counts;
+  const auto key_of = [](const auto& resource) {
+    return std::pair(resource.resource_type, resource.resource_name.view());
+  };
+  for (const auto& resource : request.resources) ++counts[key_of(resource)];
+  std::vector<bool> repeated;
+  for (const auto& resource : request.resources) repeated.push_back(counts[key_of(resource)] > 1);
+  return repeated;
+}
+
+/// Keys that are there twice, and values that are missing although `needs_value`.
+template <class Configs, class NeedsValue>
+Problem config_entries_problem(const Configs& configs, NeedsValue needs_value) {
+  std::set<std::string_view> names;
+  for (const auto& config : configs)
+    if (!names.insert(config.name.view()).second)
+      return cluster::ApiError{protocol::ErrorCode::invalid_request, "Error due to duplicate config keys"};
+  std::string nulls;
+  for (const auto& config : configs)
+    if (!config.value && needs_value(config)) nulls += (nulls.empty() ? "" : ", ") + config.name.str();
+  if (nulls.empty()) return std::nullopt;
+  return cluster::ApiError{protocol::ErrorCode::invalid_request, "Null value not supported for : " + nulls};
+}
+
+/// Checks the settings that a broker resource would have, and warns of those without effect when it is no mere check.
+Problem broker_configs_problem(const Services& services, std::string_view resource,
+                               const std::map<std::string, std::string, std::less<>>& values);
+
+/// One line for each setting that was accepted and does nothing here.
+void warn_without_effect(metadata::ConfigResourceType type, std::string_view resource,
+                         const std::vector<std::string_view>& names);
+
+/// What the broker has decided by itself, by position; nothing: the controller's turn.
+using Decisions = std::vector<std::optional<Problem>>;
+
+/// The request without what was decided. Brokers are named by their id in its usual spelling, since what is stored under
+/// another would never be looked up.
+template <class Request>
+Request undecided(const Request& request, const Decisions& decisions, NodeId node) {
+  Request rest;
+  rest.validate_only = request.validate_only;
+  for (std::size_t i = 0; i < request.resources.size(); ++i) {
+    if (decisions[i]) continue;
+    auto& resource = rest.resources.emplace_back(request.resources[i]);
+    if (static_cast<metadata::ConfigResourceType>(resource.resource_type) == metadata::ConfigResourceType::broker &&
+        !resource.resource_name.view().empty())
+      resource.resource_name = protocol::String(std::to_string(node.value()));
+  }
+  return rest;
+}
+
+/// One answer for each resource of the request, in its order: the broker's, or the controller's next one.
+template <class Response, class Request>
+Response all_answers(const Request& request, const Decisions& decisions, const Response& controllers) {
+  Response response;
+  auto next = controllers.responses.begin();
+  for (std::size_t i = 0; i < request.resources.size(); ++i) {
+    auto& answer = response.responses.emplace_back();
+    answer.error_message.reset();
+    if (decisions[i]) {
+      if (*decisions[i]) set_error(answer, **decisions[i]);
+    } else {
+      if (next == controllers.responses.end())
+        set_error(answer, cluster::ApiError::plain(protocol::ErrorCode::unknown_server_error));
+      else
+        answer = *next++;
+    }
+    answer.resource_type = request.resources[i].resource_type;
+    answer.resource_name = request.resources[i].resource_name;
+  }
+  return response;
+}
+
+}  // namespace barnabas::broker

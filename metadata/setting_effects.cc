@@ -1,0 +1,52 @@
+#include "metadata/setting_effects.h"
+
+#include <algorithm>
+#include <array>
+
+#include "metadata/static_config.h"
+
+namespace barnabas::metadata {
+namespace {
+
+/// Sorted. A topic's setting is listed here when changing it changes what the broker does, and only then. Brokers' settings
+/// are in static_config.cc; those of groups and client metrics wait for what they are for.
+constexpr auto effective_on_topics = std::to_array<std::string_view>({
+    "cleanup.policy",
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.type",
+    "compression.zstd.level",
+    "file.delete.delay.ms",
+    "flush.messages",
+    "flush.ms",
+    "index.interval.bytes",
+    "internal.segment.bytes",
+    "max.decompressed.message.bytes",
+    "max.message.bytes",
+    "message.timestamp.after.max.ms",
+    "message.timestamp.before.max.ms",
+    "message.timestamp.type",
+    "min.insync.replicas",
+    "retention.bytes",
+    "retention.ms",
+    "segment.bytes",
+    "segment.index.bytes",
+    "segment.jitter.ms",
+    "segment.ms",
+});
+static_assert(std::ranges::is_sorted(effective_on_topics));
+
+}  // namespace
+
+bool has_effect(ConfigResourceType type, std::string_view setting) {
+  switch (type) {
+    case ConfigResourceType::topic:
+      return std::ranges::binary_search(effective_on_topics, setting);
+    case ConfigResourceType::broker:
+      return has_effect(setting);
+    default:
+      return false;
+  }
+}
+
+}  // namespace barnabas::metadata
