@@ -8,6 +8,8 @@
 #include "protocol/messages/allocate_producer_ids_response.h"
 #include "protocol/messages/alter_configs_request.h"
 #include "protocol/messages/alter_configs_response.h"
+#include "protocol/messages/alter_partition_reassignments_request.h"
+#include "protocol/messages/alter_partition_reassignments_response.h"
 #include "protocol/messages/assign_replicas_to_dirs_request.h"
 #include "protocol/messages/assign_replicas_to_dirs_response.h"
 #include "protocol/messages/broker_heartbeat_request.h"
@@ -22,16 +24,26 @@
 #include "protocol/messages/delete_topics_response.h"
 #include "protocol/messages/incremental_alter_configs_request.h"
 #include "protocol/messages/incremental_alter_configs_response.h"
+#include "protocol/messages/describe_quorum_request.h"
+#include "protocol/messages/describe_quorum_response.h"
+#include "protocol/messages/elect_leaders_request.h"
+#include "protocol/messages/elect_leaders_response.h"
+#include "protocol/messages/list_partition_reassignments_request.h"
+#include "protocol/messages/list_partition_reassignments_response.h"
+#include "protocol/messages/unregister_broker_request.h"
+#include "protocol/messages/unregister_broker_response.h"
+#include "protocol/messages/update_features_request.h"
+#include "protocol/messages/update_features_response.h"
 
 namespace barnabas::cluster {
 
 /// Where proposals go: the one way of the broker to change the cluster's metadata. Speaks the request and response
 /// structs of the real APIs whether the controller lives in this process or elsewhere.
 ///
-/// Every call returns at once. `done` runs exactly once, on a thread of the gateway (it must not block; hand over to your
-/// own executor), after the change is on disk **and** visible in ImagePublisher::current(). It always gets a whole
-/// response: when the controller cannot be reached, its disk failed or the gateway is being closed, each item of the
-/// response carries the error code. Throttle times are 0. Requests must own what they point to: their views must stay
+/// Every call returns at once. `done` runs exactly once, on a thread of the gateway or on the caller's before the call returns
+/// (it must not block; hand over to your own executor), after the change is on disk **and** visible in ImagePublisher::current(). It always gets a whole
+/// response: when the controller cannot be reached, its disk failed, it took longer than the request's timeout_ms or the
+/// gateway is being closed, each item of the response carries the error code. Throttle times are 0. Requests must own what they point to: their views must stay
 /// valid until `done` runs.
 class ControllerGateway {
  public:
@@ -49,6 +61,17 @@ class ControllerGateway {
   virtual void incremental_alter_configs(protocol::IncrementalAlterConfigsRequest request,
                                          Done<protocol::IncrementalAlterConfigsResponse> done) = 0;
   virtual void alter_configs(protocol::AlterConfigsRequest request, Done<protocol::AlterConfigsResponse> done) = 0;
+  virtual void elect_leaders(protocol::ElectLeadersRequest request, Done<protocol::ElectLeadersResponse> done) = 0;
+  virtual void alter_partition_reassignments(protocol::AlterPartitionReassignmentsRequest request,
+                                             Done<protocol::AlterPartitionReassignmentsResponse> done) = 0;
+  virtual void list_partition_reassignments(protocol::ListPartitionReassignmentsRequest request,
+                                            Done<protocol::ListPartitionReassignmentsResponse> done) = 0;
+  virtual void update_features(protocol::UpdateFeaturesRequest request,
+                               Done<protocol::UpdateFeaturesResponse> done) = 0;
+  virtual void describe_quorum(protocol::DescribeQuorumRequest request,
+                               Done<protocol::DescribeQuorumResponse> done) = 0;
+  virtual void unregister_broker(protocol::UnregisterBrokerRequest request,
+                                 Done<protocol::UnregisterBrokerResponse> done) = 0;
   virtual void allocate_producer_ids(protocol::AllocateProducerIdsRequest request,
                                      Done<protocol::AllocateProducerIdsResponse> done) = 0;
   virtual void register_broker(protocol::BrokerRegistrationRequest request,

@@ -7,12 +7,21 @@ namespace barnabas::cluster {
 using protocol::ErrorCode;
 using protocol::to_wire;
 
+namespace {
+
+/// Kafka says of a request that took too long no more than its code.
+ApiError refusal(ErrorCode code) {
+  return code == ErrorCode::request_timed_out ? ApiError{code, std::nullopt} : ApiError::plain(code);
+}
+
+}  // namespace
+
 protocol::CreateTopicsResponse error_response(const protocol::CreateTopicsRequest& request, ErrorCode code) {
   protocol::CreateTopicsResponse response;
   for (const auto& topic : request.topics) {
     auto& item = response.topics.emplace_back();
     item.name = topic.name.owned();
-    set_error(item, ApiError::plain(code));
+    set_error(item, refusal(code));
     item.configs.emplace();
   }
   return response;
@@ -23,14 +32,14 @@ protocol::DeleteTopicsResponse error_response(const protocol::DeleteTopicsReques
   for (const auto& name : request.topic_names) {
     auto& item = response.responses.emplace_back();
     item.name = name.owned();
-    set_error(item, ApiError::plain(code));
+    set_error(item, refusal(code));
   }
   for (const auto& topic : request.topics) {
     auto& item = response.responses.emplace_back();
     item.name.reset();
     if (topic.name) item.name = topic.name->owned();
     item.topic_id = topic.topic_id;
-    set_error(item, ApiError::plain(code));
+    set_error(item, refusal(code));
   }
   return response;
 }
@@ -40,7 +49,7 @@ protocol::CreatePartitionsResponse error_response(const protocol::CreatePartitio
   for (const auto& topic : request.topics) {
     auto& item = response.results.emplace_back();
     item.name = topic.name.owned();
-    set_error(item, ApiError::plain(code));
+    set_error(item, refusal(code));
   }
   return response;
 }
@@ -52,7 +61,7 @@ static Response refused_resources(const Request& request, ErrorCode code) {
     auto& item = response.responses.emplace_back();
     item.resource_type = resource.resource_type;
     item.resource_name = resource.resource_name.owned();
-    set_error(item, ApiError::plain(code));
+    set_error(item, refusal(code));
   }
   return response;
 }
@@ -64,6 +73,64 @@ protocol::IncrementalAlterConfigsResponse error_response(const protocol::Increme
 
 protocol::AlterConfigsResponse error_response(const protocol::AlterConfigsRequest& request, ErrorCode code) {
   return refused_resources<protocol::AlterConfigsResponse>(request, code);
+}
+
+protocol::ElectLeadersResponse error_response(const protocol::ElectLeadersRequest& request, ErrorCode code) {
+  protocol::ElectLeadersResponse response;
+  response.error_code = to_wire(code);
+  if (!request.topic_partitions) return response;
+  for (const auto& topic : *request.topic_partitions) {
+    auto& item = response.replica_election_results.emplace_back();
+    item.topic = topic.topic.owned();
+    for (const int32_t partition : topic.partitions) {
+      auto& result = item.partition_result.emplace_back();
+      result.partition_id = partition;
+      set_error(result, refusal(code));
+    }
+  }
+  return response;
+}
+
+protocol::AlterPartitionReassignmentsResponse error_response(const protocol::AlterPartitionReassignmentsRequest& request,
+                                                             ErrorCode code) {
+  protocol::AlterPartitionReassignmentsResponse response;
+  response.allow_replication_factor_change = request.allow_replication_factor_change;
+  set_error(response, refusal(code));
+  for (const auto& topic : request.topics) {
+    auto& item = response.responses.emplace_back();
+    item.name = topic.name.owned();
+    for (const auto& partition : topic.partitions) {
+      auto& result = item.partitions.emplace_back();
+      result.partition_index = partition.partition_index;
+      set_error(result, refusal(code));
+    }
+  }
+  return response;
+}
+
+protocol::ListPartitionReassignmentsResponse error_response(const protocol::ListPartitionReassignmentsRequest&,
+                                                            ErrorCode code) {
+  protocol::ListPartitionReassignmentsResponse response;
+  set_error(response, refusal(code));
+  return response;
+}
+
+protocol::UpdateFeaturesResponse error_response(const protocol::UpdateFeaturesRequest&, ErrorCode code) {
+  protocol::UpdateFeaturesResponse response;
+  set_error(response, refusal(code));
+  return response;
+}
+
+protocol::DescribeQuorumResponse error_response(const protocol::DescribeQuorumRequest&, ErrorCode code) {
+  protocol::DescribeQuorumResponse response;
+  set_error(response, refusal(code));
+  return response;
+}
+
+protocol::UnregisterBrokerResponse error_response(const protocol::UnregisterBrokerRequest&, ErrorCode code) {
+  protocol::UnregisterBrokerResponse response;
+  set_error(response, refusal(code));
+  return response;
 }
 
 protocol::AllocateProducerIdsResponse error_response(const protocol::AllocateProducerIdsRequest&, ErrorCode code) {

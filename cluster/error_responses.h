@@ -13,6 +13,17 @@ protocol::CreatePartitionsResponse error_response(const protocol::CreatePartitio
 protocol::IncrementalAlterConfigsResponse error_response(const protocol::IncrementalAlterConfigsRequest& request,
                                                          protocol::ErrorCode code);
 protocol::AlterConfigsResponse error_response(const protocol::AlterConfigsRequest& request, protocol::ErrorCode code);
+protocol::ElectLeadersResponse error_response(const protocol::ElectLeadersRequest& request, protocol::ErrorCode code);
+protocol::AlterPartitionReassignmentsResponse error_response(const protocol::AlterPartitionReassignmentsRequest& request,
+                                                             protocol::ErrorCode code);
+protocol::ListPartitionReassignmentsResponse error_response(const protocol::ListPartitionReassignmentsRequest& request,
+                                                            protocol::ErrorCode code);
+protocol::UpdateFeaturesResponse error_response(const protocol::UpdateFeaturesRequest& request,
+                                                protocol::ErrorCode code);
+protocol::DescribeQuorumResponse error_response(const protocol::DescribeQuorumRequest& request,
+                                                protocol::ErrorCode code);
+protocol::UnregisterBrokerResponse error_response(const protocol::UnregisterBrokerRequest& request,
+                                                  protocol::ErrorCode code);
 protocol::AllocateProducerIdsResponse error_response(const protocol::AllocateProducerIdsRequest& request,
                                                      protocol::ErrorCode code);
 protocol::BrokerRegistrationResponse error_response(const protocol::BrokerRegistrationRequest& request,

@@ -25,10 +25,19 @@ struct Outcome {
   Response response;
 };
 
+/// The metadata quorum as its leader sees it.
+struct QuorumStatus {
+  LeaderEpoch epoch = no_leader_epoch;
+  Uuid directory_id;                              ///< of this node's metadata log
+  metadata::BrokerEndpoint controller_endpoint;  ///< where this node would listen for other members
+};
+
 /// The state that a request is decided upon.
 struct ControllerState {
   const metadata::MetadataImage& image;
   Offset next_offset;  ///< that the first record will get
+  TimestampMs now = no_timestamp;
+  QuorumStatus quorum = {};
 };
 
 struct LocalControllerOptions {
@@ -54,6 +63,22 @@ class LocalController {
       const protocol::IncrementalAlterConfigsRequest& request, const ControllerState& state) const;
   Outcome<protocol::AlterConfigsResponse> alter_configs(const protocol::AlterConfigsRequest& request,
                                                         const ControllerState& state) const;
+  /// Elects only what the image says is alive; partitions of all topics when the request names none.
+  Outcome<protocol::ElectLeadersResponse> elect_leaders(const protocol::ElectLeadersRequest& request,
+                                                        const ControllerState& state) const;
+  /// A reassignment that needs no new replica to catch up is done at once, as in Kafka; another one is left under way.
+  Outcome<protocol::AlterPartitionReassignmentsResponse> alter_partition_reassignments(
+      const protocol::AlterPartitionReassignmentsRequest& request, const ControllerState& state) const;
+  Outcome<protocol::ListPartitionReassignmentsResponse> list_partition_reassignments(
+      const protocol::ListPartitionReassignmentsRequest& request, const ControllerState& state) const;
+  /// All of the request or nothing (KIP-584, KIP-1022). Levels that records would be lost with are refused.
+  Outcome<protocol::UpdateFeaturesResponse> update_features(const protocol::UpdateFeaturesRequest& request,
+                                                            const ControllerState& state) const;
+  Outcome<protocol::DescribeQuorumResponse> describe_quorum(const protocol::DescribeQuorumRequest& request,
+                                                            const ControllerState& state) const;
+  /// Forgets a broker that will not come back. Refuses to forget this one: it runs, and nobody else would serve.
+  Outcome<protocol::UnregisterBrokerResponse> unregister_broker(const protocol::UnregisterBrokerRequest& request,
+                                                                const ControllerState& state) const;
   Outcome<protocol::AllocateProducerIdsResponse> allocate_producer_ids(
       const protocol::AllocateProducerIdsRequest& request, const ControllerState& state) const;
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <type_traits>
 #include <utility>
 
 #include "base/clock.h"
@@ -15,6 +16,49 @@ using protocol::ErrorCode;
 /// A start is not to wait for a file that nobody needs before the next one.
 constexpr std::chrono::milliseconds idle_before_state{500};
 
+/// How long a request waits that does not say so itself: as long as Kafka's brokers wait for their controller.
+constexpr std::chrono::milliseconds default_timeout{60'000};
+
+namespace {
+
+template <class Request>
+constexpr bool is_of_the_broker_itself = false;
+template <>
+constexpr bool is_of_the_broker_itself<protocol::BrokerRegistrationRequest> = true;
+template <>
+constexpr bool is_of_the_broker_itself<protocol::BrokerHeartbeatRequest> = true;
+template <>
+constexpr bool is_of_the_broker_itself<protocol::AssignReplicasToDirsRequest> = true;
+
+/// No time at all, for those requests whose timeout_ms means that. One that asks for nothing needs none.
+template <class Request>
+bool has_no_time(const Request& request) {
+  using protocol::UpdateFeaturesRequest, protocol::ListPartitionReassignmentsRequest;
+  if constexpr (std::is_same_v<Request, UpdateFeaturesRequest> || std::is_same_v<Request, ListPartitionReassignmentsRequest>) {
+    return false;
+  } else if constexpr (std::is_same_v<Request, protocol::AlterPartitionReassignmentsRequest>) {
+    return request.timeout_ms <= 0 && !request.topics.empty();
+  } else if constexpr (std::is_same_v<Request, protocol::ElectLeadersRequest>) {
+    return request.timeout_ms <= 0 && !(request.topic_partitions && request.topic_partitions->empty());
+  } else if constexpr (requires { request.timeout_ms; }) {
+    return request.timeout_ms <= 0;
+  } else {
+    return false;
+  }
+}
+
+template <class Request>
+Instant deadline_of(const Request& request) {
+  if constexpr (is_of_the_broker_itself<Request>) return Instant::max();
+  auto timeout = default_timeout;
+  if constexpr (requires { request.timeout_ms; }) {
+    if (request.timeout_ms > 0) timeout = std::chrono::milliseconds(request.timeout_ms);
+  }
+  return std::chrono::steady_clock::now() + timeout;
+}
+
+}  // namespace
+
 /// One waiting request.
 struct LocalGateway::Operation {
   virtual ~Operation() = default;
@@ -23,6 +67,9 @@ struct LocalGateway::Operation {
   /// Hands out the response that was decided, or one that refuses everything.
   virtual void complete() = 0;
   virtual void refuse(ErrorCode code) = 0;
+
+  Instant deadline;
+  OperationStage stage = OperationStage::waiting;  ///< under the gateway's lock; whoever makes it `answered` answers
 };
 
 template <class Request, class Response>
@@ -30,7 +77,9 @@ struct LocalGateway::TypedOperation final : Operation {
   using Decide = Outcome<Response> (LocalController::*)(const Request&, const ControllerState&) const;
 
   TypedOperation(Request its_request, Done<Response> its_done, Decide its_decide)
-      : request(std::move(its_request)), done(std::move(its_done)), decision(its_decide) {}
+      : request(std::move(its_request)), done(std::move(its_done)), decision(its_decide) {
+    deadline = deadline_of(request);
+  }
 
   metadata::RecordList decide(const LocalController& controller, const ControllerState& state) override {
     auto outcome = (controller.*decision)(request, state);
@@ -90,31 +139,56 @@ void LocalGateway::submit(Request request, Done<Response> done,
                           Outcome<Response> (LocalController::*decide)(const Request&, const ControllerState&)
                               const) {
   auto operation =
-      std::make_unique<TypedOperation<Request, Response>>(std::move(request), std::move(done), decide);
+      std::make_shared<TypedOperation<Request, Response>>(std::move(request), std::move(done), decide);
+  if (has_no_time(operation->request)) return operation->refuse(ErrorCode::request_timed_out);
+  bool queued = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!closing_) {
-      queue_.push_back(std::move(operation));
-    }
+    queued = !closing_;
+    if (queued) queue_.push_back(operation);
   }
-  if (operation) {
-    operation->refuse(ErrorCode::broker_not_available);
-  } else {
+  if (queued) {
     wake_.notify_one();
+  } else {
+    operation->refuse(ErrorCode::broker_not_available);
   }
+}
+
+void LocalGateway::expire(Instant now) {
+  std::vector<std::shared_ptr<Operation>> expired;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto overdue = [&](const std::shared_ptr<Operation>& operation) {
+      using Stage = OperationStage;
+      const bool open = operation->stage == Stage::waiting || operation->stage == Stage::decided;
+      if (!open || operation->deadline > now) return false;
+      operation->stage = Stage::answered;
+      expired.push_back(operation);
+      return true;
+    };
+    std::erase_if(queue_, overdue);
+    for (const auto& operation : in_process_) (void)overdue(operation);
+  }
+  for (const auto& operation : expired) operation->refuse(ErrorCode::request_timed_out);
 }
 
 void LocalGateway::run() {
   while (true) {
-    auto batch = wait_for_work();
-    if (batch.empty()) return;
-    process(std::move(batch));
+    const bool goes_on = wait_for_work();
+    if (!goes_on) return;
+    for (const auto& operation : in_process_) take(*operation);  // nobody else changes it meanwhile
+    commit_group();
+    {
+      const std::lock_guard lock(mutex_);
+      in_process_.clear();
+    }
     write_snapshot_if_due();
   }
 }
 
-/// Until there are operations, or the gateway closes and there are none; does what is due meanwhile.
-std::deque<std::unique_ptr<LocalGateway::Operation>> LocalGateway::wait_for_work() {
+/// Until there are operations, then takes them and is true, or the gateway closes and there are none; does what is due
+/// meanwhile.
+bool LocalGateway::wait_for_work() {
   const auto has_work = [this] { return closing_ || !queue_.empty(); };
   std::unique_lock lock(mutex_);
   while (!has_work()) {
@@ -132,27 +206,26 @@ std::deque<std::unique_ptr<LocalGateway::Operation>> LocalGateway::wait_for_work
     write_snapshot_if_due();
     lock.lock();
   }
-  return std::exchange(queue_, {});
-}
-
-void LocalGateway::process(std::deque<std::unique_ptr<Operation>> batch) {
-  for (const auto& operation : batch) take(*operation);
-  commit_group();
+  in_process_.swap(queue_);
+  return !in_process_.empty();
 }
 
 void LocalGateway::take(Operation& operation) {
-  if (failed_) return operation.refuse(ErrorCode::kafka_storage_error);
-  const auto records = operation.decide(controller_, {*quorum_->image(), quorum_->next_offset()});
+  if (failed_) return finish(operation, ErrorCode::kafka_storage_error);
+  if (!move_on(operation, OperationStage::deciding)) return;
+  const auto records = operation.decide(controller_, state());
+  if (!records.empty() && !quorum_->fits(records)) {
+    // What it was decided upon need not come to be.
+    (void)move_on(operation, OperationStage::waiting);
+    commit_group();
+    return take(operation);
+  }
+  (void)move_on(operation, OperationStage::decided);
   if (!records.empty()) {
-    if (!quorum_->fits(records)) {
-      commit_group();
-      // What it was decided upon need not have come to be.
-      return take(operation);
-    }
     auto next = quorum_->append(records, wall_clock_now());
     if (!next) {
       fail_for_good(next.error());
-      return operation.refuse(ErrorCode::kafka_storage_error);
+      return finish(operation, ErrorCode::kafka_storage_error);
     }
     images_.push_back(std::move(*next));
   }
@@ -163,6 +236,7 @@ void LocalGateway::take(Operation& operation) {
 void LocalGateway::commit_group() {
   const auto group = std::exchange(group_, {});
   auto images = std::exchange(images_, {});
+  ErrorCode code = ErrorCode::none;
   if (!images.empty() && !failed_) {
     if (auto committed = quorum_->commit(wall_clock_now()); !committed) {
       const Error& error = committed.error();
@@ -170,18 +244,42 @@ void LocalGateway::commit_group() {
         fail_for_good(error);
       } else {
         note("A change of the metadata was refused: " + error.message);
-        for (Operation* operation : group) operation->refuse(ErrorCode::kafka_storage_error);
-        return;
+        code = ErrorCode::kafka_storage_error;
       }
     }
   }
-  if (failed_) {
-    // Nothing of this group is known to be on disk.
-    for (Operation* operation : group) operation->refuse(ErrorCode::kafka_storage_error);
-    return;
+  if (failed_) code = ErrorCode::kafka_storage_error;  // nothing of this group is known to be on disk
+  if (code == ErrorCode::none) {
+    for (auto& next : images) publisher_.publish(next.changes, std::move(next.image));
   }
-  for (auto& next : images) publisher_.publish(next.changes, std::move(next.image));
-  for (Operation* operation : group) operation->complete();
+  for (Operation* operation : group) finish(*operation, code);
+}
+
+/// False if the operation was answered while it waited.
+bool LocalGateway::move_on(Operation& operation, OperationStage stage) {
+  const std::lock_guard lock(mutex_);
+  if (operation.stage == OperationStage::answered) return false;
+  operation.stage = stage;
+  return true;
+}
+
+/// Answers, unless the operation took too long and was answered before.
+void LocalGateway::finish(Operation& operation, ErrorCode code) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(operation.stage, OperationStage::answered) == OperationStage::answered) return;
+  }
+  if (code == ErrorCode::none) {
+    operation.complete();
+  } else {
+    operation.refuse(code);
+  }
+}
+
+ControllerState LocalGateway::state() const {
+  const LocalQuorumOptions& quorum = quorum_->options();
+  return {*quorum_->image(), quorum_->next_offset(), wall_clock_now(),
+          QuorumStatus{quorum_->epoch(), quorum.directory_id, quorum.controller_endpoint}};
 }
 
 void LocalGateway::fail_for_good(const Error& error) {
@@ -245,6 +343,29 @@ void LocalGateway::incremental_alter_configs(protocol::IncrementalAlterConfigsRe
 }
 void LocalGateway::alter_configs(protocol::AlterConfigsRequest request, Done<protocol::AlterConfigsResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::alter_configs);
+}
+void LocalGateway::elect_leaders(protocol::ElectLeadersRequest request, Done<protocol::ElectLeadersResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::elect_leaders);
+}
+void LocalGateway::alter_partition_reassignments(protocol::AlterPartitionReassignmentsRequest request,
+                                                 Done<protocol::AlterPartitionReassignmentsResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::alter_partition_reassignments);
+}
+void LocalGateway::list_partition_reassignments(protocol::ListPartitionReassignmentsRequest request,
+                                                Done<protocol::ListPartitionReassignmentsResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::list_partition_reassignments);
+}
+void LocalGateway::update_features(protocol::UpdateFeaturesRequest request,
+                                   Done<protocol::UpdateFeaturesResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::update_features);
+}
+void LocalGateway::describe_quorum(protocol::DescribeQuorumRequest request,
+                                   Done<protocol::DescribeQuorumResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::describe_quorum);
+}
+void LocalGateway::unregister_broker(protocol::UnregisterBrokerRequest request,
+                                     Done<protocol::UnregisterBrokerResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::unregister_broker);
 }
 void LocalGateway::allocate_producer_ids(protocol::AllocateProducerIdsRequest request,
                                          Done<protocol::AllocateProducerIdsResponse> done) {

@@ -53,6 +53,17 @@ class LocalGateway final : public ControllerGateway {
   void incremental_alter_configs(protocol::IncrementalAlterConfigsRequest request,
                                  Done<protocol::IncrementalAlterConfigsResponse> done) override;
   void alter_configs(protocol::AlterConfigsRequest request, Done<protocol::AlterConfigsResponse> done) override;
+  void elect_leaders(protocol::ElectLeadersRequest request, Done<protocol::ElectLeadersResponse> done) override;
+  void alter_partition_reassignments(protocol::AlterPartitionReassignmentsRequest request,
+                                     Done<protocol::AlterPartitionReassignmentsResponse> done) override;
+  void list_partition_reassignments(protocol::ListPartitionReassignmentsRequest request,
+                                    Done<protocol::ListPartitionReassignmentsResponse> done) override;
+  void update_features(protocol::UpdateFeaturesRequest request,
+                       Done<protocol::UpdateFeaturesResponse> done) override;
+  void describe_quorum(protocol::DescribeQuorumRequest request,
+                       Done<protocol::DescribeQuorumResponse> done) override;
+  void unregister_broker(protocol::UnregisterBrokerRequest request,
+                         Done<protocol::UnregisterBrokerResponse> done) override;
   void allocate_producer_ids(protocol::AllocateProducerIdsRequest request,
                              Done<protocol::AllocateProducerIdsResponse> done) override;
   void register_broker(protocol::BrokerRegistrationRequest request,
@@ -62,11 +73,16 @@ class LocalGateway final : public ControllerGateway {
   void assign_replicas_to_dirs(protocol::AssignReplicasToDirsRequest request,
                                Done<protocol::AssignReplicasToDirsResponse> done) override;
 
+  /// Answers with REQUEST_TIMED_OUT what waits longer than its request allows, as when the disk hangs: what was not
+  /// decided yet will not be done, what was decided may still come to be. From any thread, now and then.
+  void expire(Instant now);
+
   /// Ends what waits, refuses what comes later, joins the thread and closes the log cleanly. Blocks. Not from
   /// the gateway's thread. An error leaves the log as after a crash, which loses nothing.
   Result<void> close();
 
  private:
+  enum class OperationStage : uint8_t { waiting, deciding, decided, answered };
   struct Operation;
   template <class Request, class Response>
   struct TypedOperation;
@@ -78,10 +94,12 @@ class LocalGateway final : public ControllerGateway {
   void submit(Request request, Done<Response> done,
               Outcome<Response> (LocalController::*decide)(const Request&, const ControllerState&) const);
   void run();
-  std::deque<std::unique_ptr<Operation>> wait_for_work();
-  void process(std::deque<std::unique_ptr<Operation>> batch);
+  bool wait_for_work();
   void take(Operation& operation);
   void commit_group();
+  bool move_on(Operation& operation, OperationStage stage);
+  void finish(Operation& operation, protocol::ErrorCode code);
+  ControllerState state() const;
   void fail_for_good(const Error& error);
   void note(const std::string& line);
   std::optional<Instant> snapshot_deadline() const;
@@ -102,7 +120,8 @@ class LocalGateway final : public ControllerGateway {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::unique_ptr<Operation>> queue_;
+  std::deque<std::shared_ptr<Operation>> queue_;
+  std::deque<std::shared_ptr<Operation>> in_process_;  ///< of the thread; changed under the lock
   bool closing_ = false;
   std::thread thread_;
 };

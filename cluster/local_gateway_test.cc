@@ -76,6 +76,7 @@ class Node {
   int16_t remove(std::string_view name) {
     protocol::DeleteTopicsRequest request;
     request.topic_names.push_back(name);
+    request.timeout_ms = 10'000;
     std::promise<int16_t> answer;
     gateway->delete_topics(std::move(request),
                            [&](auto response) { answer.set_value(response.responses.front().error_code); });
@@ -253,6 +254,54 @@ TEST(LocalGateway, a_full_disk_refuses_a_change_and_the_next_one_that_fits_succe
   disk.power_cut();
   ASSERT_TRUE(node_1.start());
   EXPECT_NE(node_1.image()->topic("t"), nullptr);
+}
+
+TEST(LocalGateway, what_waits_longer_than_it_may_is_answered_and_not_done_unless_it_was_decided) {
+  io::FakeDisk disk;
+  Node node_1(disk);
+  ASSERT_TRUE(node_1.start());
+  std::promise<void> hanging;
+  std::promise<void> released;
+  auto release = released.get_future().share();
+  node_1.publisher->subscribe([&, hung = false](const auto&, const auto& image) mutable {
+    if (image->topic("decided") != nullptr && !std::exchange(hung, true)) {
+      hanging.set_value();
+      release.wait();
+    }
+  });
+  const auto create = [&](std::string name, int32_t timeout_ms) {
+    protocol::CreateTopicsRequest request;
+    auto& topic = request.topics.emplace_back();
+    topic.name = name;
+    topic.num_partitions = 1;
+    topic.replication_factor = 1;
+    request.timeout_ms = timeout_ms;
+    auto answer = std::make_shared<std::promise<int16_t>>();
+    node_1.gateway->create_topics(std::move(request),
+                                  [answer](auto response) { answer->set_value(response.topics.front().error_code); });
+    return answer->get_future();
+  };
+  const int16_t timed_out = protocol::to_wire(protocol::ErrorCode::request_timed_out);
+  EXPECT_EQ(create("no-time", 0).get(), timed_out);
+  auto decided = create("decided", 1000);
+  hanging.get_future().wait();
+  auto queued = create("queued", 1000);
+  auto patient = create("patient", 100'000);
+  const Instant now = std::chrono::steady_clock::now();
+  const auto nothing = std::chrono::seconds(0);
+  node_1.gateway->expire(now);
+  EXPECT_EQ(decided.wait_for(nothing), std::future_status::timeout);
+  node_1.gateway->expire(now + std::chrono::seconds(2));
+  ASSERT_EQ(decided.wait_for(nothing), std::future_status::ready) << "by the caller, while the thread hangs";
+  ASSERT_EQ(queued.wait_for(nothing), std::future_status::ready);
+  EXPECT_EQ(decided.get(), timed_out);
+  EXPECT_EQ(queued.get(), timed_out);
+  released.set_value();
+  EXPECT_EQ(patient.get(), 0);
+  EXPECT_NE(node_1.image()->topic("decided"), nullptr);
+  EXPECT_EQ(node_1.image()->topic("queued"), nullptr);
+  EXPECT_EQ(node_1.image()->topic("no-time"), nullptr);
+  ASSERT_TRUE(node_1.stop());
 }
 
 TEST(LocalGateway, after_close_requests_are_refused) {

@@ -64,6 +64,7 @@ class LocalQuorum {
   const metadata::MetadataImagePtr& image() const { return log_->replayer().image(); }
   Offset next_offset() const { return log_->next_offset(); }
   LeaderEpoch epoch() const { return epoch_; }
+  const LocalQuorumOptions& options() const { return options_; }
 
   /// Writes quorum-state, once. May wait until there is time: whoever reads an old one takes the epoch from
   /// the log. Blocks.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/partition_change.h"
 #include "metadata/record_versions.h"
 
 namespace barnabas::cluster {
@@ -21,13 +22,6 @@ std::unexpected<ApiError> refuse(ErrorCode code, std::string message) {
 
 std::unexpected<ApiError> refuse_assignment(std::string what) {
   return refuse(ErrorCode::invalid_replica_assignment, "The manual partition assignment includes " + std::move(what));
-}
-
-/// KIP-858: a broker with one directory has its replicas there; with several it says later where it put them.
-Uuid directory_for(const MetadataImage& image, int32_t broker) {
-  const auto* registered = image.broker(NodeId(broker));
-  if (registered == nullptr || registered->log_dirs.size() != 1) return metadata::directory_unassigned;
-  return registered->log_dirs.front();
 }
 
 }  // namespace
@@ -100,7 +94,7 @@ protocol::PartitionRecord new_partition_record(const Uuid& topic, int32_t partit
   record.leader_epoch = 0;
   record.partition_epoch = 0;
   if (metadata::has_directories(image.metadata_version())) {
-    for (const int32_t broker : placement.replicas) record.directories.push_back(directory_for(image, broker));
+    for (const int32_t broker : placement.replicas) record.directories.push_back(directory_for(image, NodeId(broker)));
   }
   return record;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "protocol/messages/broker_registration_change_record.h"
@@ -7,6 +8,10 @@
 /// The versions in which Kafka writes records at a metadata.version. Not the newest ones: a reader of an older version
 /// would die of them (docs/formats/metadata-log.md has the table).
 namespace barnabas::metadata {
+
+/// Each brought records, or versions of records, that the one before does not know: going back would lose them.
+/// 3.4-IV0, 3.5-IV2, 3.6-IV1, 3.6-IV2, 3.7-IV0, 3.7-IV2, 4.0-IV1, 4.3-IV0, 4.4-IV1, 4.4-IV2.
+inline constexpr auto versions_with_new_records = std::to_array<int16_t>({8, 11, 13, 14, 15, 17, 23, 30, 32, 33});
 
 inline constexpr int16_t partition_record_version(int16_t metadata_version) {
   if (metadata_version >= 23) return 2;  // 4.0-IV1: eligible leader replicas

@@ -5,6 +5,7 @@
 
 #include "broker/handlers/alter_configs.h"
 #include "broker/handlers/api_versions.h"
+#include "broker/handlers/controller_requests.h"
 #include "broker/handlers/create_partitions.h"
 #include "broker/handlers/create_topics.h"
 #include "broker/handlers/delete_records.h"
@@ -73,9 +74,15 @@ constexpr std::array handlers{
     entry<AlterConfigsHandler>(),
     entry<DescribeLogDirsHandler>(),
     entry<CreatePartitionsHandler>(),
+    entry<ElectLeadersHandler>(),
     entry<IncrementalAlterConfigsHandler>(),
+    entry<AlterPartitionReassignmentsHandler>(),
+    entry<ListPartitionReassignmentsHandler>(),
+    entry<DescribeQuorumHandler>(),
+    entry<UpdateFeaturesHandler>(),
     entry<DescribeClusterHandler>(),
     entry<DescribeProducersHandler>(),
+    entry<UnregisterBrokerHandler>(),
     entry<ListConfigResourcesHandler>(),
     entry<DescribeTopicPartitionsHandler>(),
 };

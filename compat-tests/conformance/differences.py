@@ -41,6 +41,8 @@ _TABLE = {
     "other-spellings-of-a-broker-id": {"kafka": False, "barnabas": True},
     # A log directory without space left.
     "full-disk-ends-the-broker": {"kafka": True, "barnabas": False},
+    # Kafka unregisters also the broker that answers. It then leads nothing and is in no answer until it is started again.
+    "unregister-running-broker": {"kafka": codes.NONE, "barnabas": codes.INVALID_REQUEST},
     # A payload that its codec cannot read.
     "undecodable": {"kafka": (codes.UNKNOWN_SERVER_ERROR, codes.INVALID_RECORD), "barnabas": _CORRUPT},
     # Golden bad batches: the codes allowed instead of Kafka's own.
