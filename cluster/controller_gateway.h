@@ -40,11 +40,11 @@ namespace barnabas::cluster {
 /// Where proposals go: the one way of the broker to change the cluster's metadata. Speaks the request and response
 /// structs of the real APIs whether the controller lives in this process or elsewhere.
 ///
-/// Every call returns at once. `done` runs exactly once, on a thread of the gateway or on the caller's before the call returns
-/// (it must not block; hand over to your own executor), after the change is on disk **and** visible in ImagePublisher::current(). It always gets a whole
-/// response: when the controller cannot be reached, its disk failed, it took longer than the request's timeout_ms or the
-/// gateway is being closed, each item of the response carries the error code. Throttle times are 0. Requests must own what they point to: their views must stay
-/// valid until `done` runs.
+/// Every call returns at once. `done` runs exactly once, on a thread of the gateway or on the caller's before the call
+/// returns (it must not block; hand over to your own executor), after the change is on disk **and** visible in
+/// ImagePublisher::current(). It always gets a whole response: when the controller cannot be reached, its disk failed, it
+/// took longer than the request's timeout_ms, or the gateway is being closed, each item of the response carries the error
+/// code. Throttle times are 0. Requests must own what they point to: their views must stay valid until `done` runs.
 class ControllerGateway {
  public:
   template <class Response>
