@@ -10,7 +10,9 @@
 #include <mutex>
 #include <thread>
 
+#include "app/kept_metadata.h"
 #include "app/listeners.h"
+#include "app/refused_settings.h"
 #include "base/log.h"
 #include "broker/dispatcher.h"
 #include "broker/producer_ids.h"
@@ -223,6 +225,7 @@ void BrokerProcess::Parts::directory_failed(const storage::LogDirectory& directo
 }
 
 Result<void> BrokerProcess::Parts::open_all() {
+  BARNABAS_TRY(refuse_broken_promises(config, node));
   BARNABAS_ASSIGN(listeners, parse_listeners(config));
   BARNABAS_TRY(open_storage());
   BARNABAS_TRY(open_metadata());
@@ -301,6 +304,9 @@ Result<void> BrokerProcess::Parts::open_metadata() {
   };
   options.on_notice = [](const std::string& line) { log_.info("{}", line); };
   BARNABAS_ASSIGN(gateway, cluster::LocalGateway::start(disk, *files, publisher, std::move(options)));
+
+  if (const std::string kept = describe_kept(*publisher.current()); !kept.empty())
+    log_.warn("the metadata log holds what this version keeps but does not act upon; {}", kept);
 
   partition_services.emplace(
       *disk_pool,

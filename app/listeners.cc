@@ -89,7 +89,8 @@ Result<SecurityProtocol> protocol_of(const std::map<std::string, SecurityProtoco
   if (*protocol != SecurityProtocol::plaintext)
     return fail(ErrorKind::unsupported, "listeners: listener " + listener + " wants " +
                                             std::string(network::to_string(*protocol)) +
-                                            "; this version serves PLAINTEXT only");
+                                            "; this version serves PLAINTEXT only, and does not serve openly what was protected. Take the listener "
+                                            "off listeners and advertised.listeners if its clients may do without");
   return *protocol;
 }
 

@@ -86,9 +86,7 @@ Result<void> LocalQuorum::check_voters() {
                     "; a broker on its own can only go on with the metadata log of a quorum " +
                     "whose single voter it is: node " + std::to_string(options_.node_id.value()) +
                     " in directory " + options_.directory_id.to_string() +
-                    ". To run it as a member of that quorum, set process.roles=broker and the quorum's "
-                    "addresses; to start "
-                    "anew, use an empty directory");
+                    ". A member of a larger quorum cannot run alone; to start anew, use an empty directory");
   };
   const auto& voters = image()->voters;
   if (voters.size() > 1) {
@@ -104,6 +102,8 @@ Result<void> LocalQuorum::check_voters() {
       return refuse("the voter of the metadata quorum has the directory " + voter.directory_id.to_string());
     return {};
   }
+  if (image()->kraft_version > 0)
+    return refuse("the metadata quorum has no voter: the directory was formatted to join the controllers of others");
   const auto& named = log_->replayer().leader_change_voters();
   if (named.size() > 1) return refuse("the metadata quorum has the voters " + numbers(named));
   if (named.size() == 1 && named.front() != options_.node_id)

@@ -115,6 +115,9 @@ TEST_F(Quorum, the_log_of_another_quorum_is_refused_with_what_was_found_and_what
             std::string::npos)
       << refusal();
 
+  put_control({metadata::kraft_version_record(1)});
+  EXPECT_NE(refusal().find("formatted to join the controllers of others;"), std::string::npos) << refusal();
+
   // Static quorums name their voters in LeaderChange only.
   put_control({metadata::leader_change_record(NodeId{2}, {NodeId{2}, NodeId{3}})});
   EXPECT_NE(refusal().find("the metadata quorum has the voters 2, 3;"), std::string::npos) << refusal();

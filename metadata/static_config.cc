@@ -16,6 +16,8 @@ constexpr std::array family_prefixes = {std::string_view("listener.name."), std:
 /// Sorted. A setting is listed here when changing it changes what the broker does, and only then.
 constexpr auto effective = std::to_array<std::string_view>({
     "advertised.listeners",
+    "alter.config.policy.class.name",
+    "authorizer.class.name",
     "auto.create.topics.enable",
     "broker.id",
     "broker.rack",
@@ -25,6 +27,8 @@ constexpr auto effective = std::to_array<std::string_view>({
     "compression.zstd.level",
     "connections.max.idle.ms",
     "controller.listener.names",
+    "controller.quorum.voters",
+    "create.topic.policy.class.name",
     "default.replication.factor",
     "delete.topic.enable",
     "disk.threads",
@@ -82,6 +86,7 @@ constexpr auto effective = std::to_array<std::string_view>({
     "producer.id.expiration.check.interval.ms",
     "producer.id.expiration.ms",
     "queued.max.request.bytes",
+    "remote.log.storage.system.enable",
     "replica.high.watermark.checkpoint.interval.ms",
     "socket.listen.backlog.size",
     "socket.receive.buffer.bytes",
@@ -90,7 +95,12 @@ constexpr auto effective = std::to_array<std::string_view>({
 });
 static_assert(std::ranges::is_sorted(effective));
 
+/// Settings of classes that come with Kafka, which the broker only hands on to them.
+constexpr std::array plug_in_names = {std::string_view("allow.everyone.if.no.acl.found"),
+                                      std::string_view("super.users")};
+
 bool in_family(std::string_view name) {
+  if (std::ranges::find(plug_in_names, name) != plug_in_names.end()) return true;
   return std::ranges::any_of(family_prefixes,
                              [&](std::string_view prefix) { return name.starts_with(prefix); });
 }

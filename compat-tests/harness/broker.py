@@ -70,7 +70,7 @@ class Broker:
         self.properties = dict(properties or {})
         self.arguments = list(arguments)
         self.environment = dict(environment or {})
-        *self.ports, self._controller_port = _free_ports(listeners + 1)
+        *self.ports, self._controller_port = free_ports(listeners + 1)
         self.port = self.ports[0]
         self.bootstrap = f"{HOST}:{self.port}"
         self.home = pathlib.Path(tempfile.mkdtemp(prefix=f"barnabas-test-{self.target}-"))
@@ -98,7 +98,7 @@ class Broker:
         with open(self.log_path, "ab") as log:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=self.home,
-                env=_environment() | self.environment, start_new_session=True,
+                env=broker_environment() | self.environment, start_new_session=True,
             )
         if wait:
             try:
@@ -278,7 +278,7 @@ def _read(connection, size):
     return bytes(data)
 
 
-def _free_ports(count):
+def free_ports(count):
     """Distinct ports that nobody listens on now."""
     ports = set()
     while len(ports) < count:
@@ -293,6 +293,6 @@ def _free_ports(count):
     return list(ports)
 
 
-def _environment():
+def broker_environment():
     """This process's environment, less what the broker would take for settings of its own."""
     return {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_")}

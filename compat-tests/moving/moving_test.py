@@ -20,10 +20,12 @@ import suite  # noqa: E402
 
 confluent_environment.enter(__file__)
 
+import cluster as peer  # noqa: E402
 import history  # noqa: E402
 import protocol_client as raw  # noqa: E402
 import sasl_login  # noqa: E402
 import view  # noqa: E402
+from broker import HOST, BrokerError  # noqa: E402
 from kafka_complaints import unexplained  # noqa: E402
 from living_clients import LivingClients  # noqa: E402
 from node import Node  # noqa: E402
@@ -296,9 +298,9 @@ class Moves(MovingTest):
 
 
 class Directories(MovingTest):
-    def test_a_static_quorum_in_one_directory(self):
+    def test_a_static_quorum_of_an_older_release_in_one_directory(self):
         node = self.node(static_quorum=True, properties=QUICK)
-        node.format()
+        node.format("--release-version", "3.9")
         client = self.start_kafka(node)
         client.create_usable("kept", 2, history.NEVER_EXPIRE)
         client.append("kept", b"one")
@@ -319,7 +321,9 @@ class Directories(MovingTest):
     def test_directories_that_barnabas_made(self):
         node = self.node(log_dirs=2, own_metadata_dir=True, properties=QUICK)
         made = {}
-        client = self.start_barnabas(node)
+        # A lone broker needs no controller's listener; Apache Kafka does, and finds none in the voter's record.
+        alone = node.write_properties("alone.properties", listeners=node.properties["advertised.listeners"])
+        client = self.start_barnabas(node, properties_path=alone)
         client.create_usable("plain", 3, history.NEVER_EXPIRE)
         client.create_usable("compacted", 1, history.NEVER_EXPIRE | {"cleanup.policy": "compact"})
         client.create_usable("idempotent", 1, history.NEVER_EXPIRE)
@@ -346,6 +350,43 @@ class Directories(MovingTest):
         self.stop(node)
         self.assert_same(before, view.whole(self.start_barnabas(node)))
         self.stop(node)
+
+
+class Refusals(MovingTest):
+    """What Barnabas does not start on or with; no file that was there changes."""
+
+    def refusal(self, node, *arguments, **settings):
+        before = node.files()
+        with self.assertRaises(BrokerError):
+            node.start("barnabas", arguments, node.write_properties(**settings))
+        self.assertEqual(before, {path: content for path, content in node.files().items() if path in before})
+        return node.log().splitlines()[-1]
+
+    def test_settings_that_protect_what_barnabas_could_not(self):
+        node = self.node()
+        sasl = sasl_login.settings(node)
+        for settings, named in (
+                (AUTHORIZER, "authorizer.class.name"),
+                (sasl, "SASL_PLAINTEXT"),
+                ({"process.roles": "broker"}, "process.roles=broker"),
+                ({"process.roles": "controller"}, "process.roles=controller"),
+                ({"controller.quorum.voters": "1@a:1,2@b:2"}, "controller.quorum.voters"),
+                ({"remote.log.storage.system.enable": "true"}, "remote.log.storage.system.enable")):
+            with self.subTest(named):
+                self.assertIn(named, self.refusal(node, **settings))
+        node.start("barnabas", ["--override", "authorizer.class.name="], node.write_properties(**AUTHORIZER))
+        node.stop()
+
+    def test_directories_that_wait_for_the_controllers_of_others(self):
+        node = self.node()
+        node.format("--no-initial-controllers")
+        self.assertIn("join the controllers of others", self.refusal(node))
+
+    def test_directories_of_a_quorum_of_two(self):
+        node = self.node()
+        voters = ",".join(f"{i}@{HOST}:{node.controller_port}:{peer.kafka_uuid()}" for i in (1, 2))
+        node.format("--initial-controllers", voters)
+        self.assertIn("has the voters 1, 2", self.refusal(node))
 
 
 class LivingThrough(MovingTest):

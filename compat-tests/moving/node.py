@@ -18,7 +18,7 @@ import time
 
 import cluster as peer
 from base import Client, eventually
-from broker import HOST, BrokerError, _environment, _free_ports, barnabas_binary, is_ready
+from broker import HOST, BrokerError, barnabas_binary, broker_environment, free_ports, is_ready
 
 START_TIMEOUT_S = 120
 STOP_TIMEOUT_S = 60
@@ -45,7 +45,7 @@ class Node:
 
     def __init__(self, log_dirs=1, own_metadata_dir=False, static_quorum=False, properties=None):
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="barnabas-test-moving-"))
-        self.port, self.controller_port, self.sasl_port = _free_ports(3)
+        self.port, self.controller_port, self.sasl_port = free_ports(3)
         self.bootstrap = f"{HOST}:{self.port}"
         self.log_dirs = [self.home / f"data-{i}" for i in range(log_dirs)]
         self.metadata_dir = self.home / "metadata" if own_metadata_dir else self.log_dirs[0]
@@ -83,7 +83,7 @@ class Node:
 
     def format(self, *arguments):
         """As kafka-storage does it."""
-        cluster_id = peer._kafka_uuid()
+        cluster_id = peer.kafka_uuid()
         command = peer.java_command(
             "kafka.tools.StorageTool",
             ["format", "--config", str(self.write_properties()), "--cluster-id", cluster_id, *arguments], _JVM, "WARN")
@@ -92,8 +92,9 @@ class Node:
             raise BrokerError(done.stdout + done.stderr)
         return cluster_id
 
-    def write_properties(self, name="server.properties", **more):
-        path = self.home / name
+    def write_properties(self, file="server.properties", **more):
+        """Settings of `more` win; their names may need `**{…}`."""
+        path = self.home / file
         settings = self.properties | more
         path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         return path
@@ -103,6 +104,11 @@ class Node:
         if len(found) != 1:
             raise BrokerError(f"{topic}-{partition} is in {len(found)} log directories")
         return found[0]
+
+    def files(self):
+        """{path: content} of everything but the locks."""
+        return {path: path.read_bytes() for root in {*self.log_dirs, self.metadata_dir}
+                for path in root.rglob("*") if path.is_file() and path.name != ".lock"}
 
     @property
     def metadata_log(self):
@@ -141,7 +147,7 @@ class Node:
             command = [str(barnabas_binary()), path, *arguments]
         with open(self.log_path, "wb") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.home, env=_environment(),
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.home, env=broker_environment(),
                 start_new_session=True)
 
     def await_ready(self):

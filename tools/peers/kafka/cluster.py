@@ -83,10 +83,10 @@ class Quorum:
     @staticmethod
     def new(ids_and_ports, static):
         voters = [
-            {"id": node_id, "endpoint": f"{HOST}:{port}", "directory_id": _kafka_uuid()}
+            {"id": node_id, "endpoint": f"{HOST}:{port}", "directory_id": kafka_uuid()}
             for node_id, port in ids_and_ports
         ]
-        return Quorum(_kafka_uuid(), voters, static)
+        return Quorum(kafka_uuid(), voters, static)
 
 
 @dataclass
@@ -310,7 +310,7 @@ def require_libs():
         raise Failure("Apache Kafka's jars are not here yet; run: tools/peers/kafka/kafka fetch")
 
 
-def _kafka_uuid():
+def kafka_uuid():
     """A random id in Kafka's spelling: 22 characters of URL-safe base64, not starting with a dash."""
     while True:
         text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
