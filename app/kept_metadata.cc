@@ -23,7 +23,8 @@ constexpr std::array kinds = {
 std::string describe_kept(const metadata::MetadataImage& image) {
   std::array<std::size_t, kinds.size()> counts{};
   for (const auto& record : image.kept)
-    for (std::size_t i = 0; i < kinds.size(); ++i) counts[i] += record->key.starts_with(kinds[i].key_prefix) ? 1 : 0;
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+      counts[i] += record->key.starts_with(kinds[i].key_prefix) ? 1 : 0;
   std::string text;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (counts[i] == 0) continue;

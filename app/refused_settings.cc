@@ -24,9 +24,10 @@ Result<void> check_roles(const StaticConfig& config) {
   const auto given = config.list("process.roles");
   const std::set<std::string> roles(given.begin(), given.end());
   if (roles == std::set<std::string>{"broker", "controller"}) return {};
-  return refuse(config, "process.roles",
-                "this version is broker and controller in one process, alone; expected broker,controller. A node that "
-                "shares a cluster with others cannot move in: its topics and settings are with the other controllers");
+  return refuse(
+      config, "process.roles",
+      "this version is broker and controller in one process, alone; expected broker,controller. A node that "
+      "shares a cluster with others cannot move in: its topics and settings are with the other controllers");
 }
 
 Result<void> check_voters(const StaticConfig& config, NodeId node) {
@@ -46,14 +47,18 @@ struct Promise {
 /// Classes that decide what clients may do. None of Java's can run here.
 constexpr std::array plug_ins = {
     Promise{"authorizer.class.name",
-            "this version checks no access control, so everybody who reaches a listener could read, write and delete "
-            "everything. If that is what you want, say so with --override authorizer.class.name= (the entries stay in "
+            "this version checks no access control, so everybody who reaches a listener could read, write "
+            "and delete "
+            "everything. If that is what you want, say so with --override authorizer.class.name= (the "
+            "entries stay in "
             "the metadata log)"},
     Promise{"create.topic.policy.class.name",
-            "this version cannot run it, so topics would be created that it forbids. If that is what you want, say so "
+            "this version cannot run it, so topics would be created that it forbids. If that is what you "
+            "want, say so "
             "with --override create.topic.policy.class.name="},
     Promise{"alter.config.policy.class.name",
-            "this version cannot run it, so settings would be changed that it protects. If that is what you want, say "
+            "this version cannot run it, so settings would be changed that it protects. If that is what you "
+            "want, say "
             "so with --override alter.config.policy.class.name="},
 };
 
@@ -70,9 +75,10 @@ Result<void> refuse_broken_promises(const StaticConfig& config, NodeId node) {
   BARNABAS_TRY(check_voters(config, node));
   BARNABAS_TRY(check_plug_ins(config));
   if (config.boolean("remote.log.storage.system.enable"))
-    return refuse(config, "remote.log.storage.system.enable",
-                  "this version reads local segments only, so what lies in remote storage would be missing. Bring the "
-                  "records back (remote.copy.disable, or copy the topics), and disable it in Apache Kafka first");
+    return refuse(
+        config, "remote.log.storage.system.enable",
+        "this version reads local segments only, so what lies in remote storage would be missing. Bring the "
+        "records back (remote.copy.disable, or copy the topics), and disable it in Apache Kafka first");
   return {};
 }
 

@@ -21,7 +21,9 @@ std::string refusal(Settings settings) {
 
 TEST(RefusedSettings, file_of_a_combined_node_is_fine) {
   EXPECT_EQ(refusal({}), "");
-  EXPECT_EQ(refusal({{"process.roles", "broker,controller"}, {"controller.quorum.voters", "1@localhost:9093"}}), "");
+  EXPECT_EQ(
+      refusal({{"process.roles", "broker,controller"}, {"controller.quorum.voters", "1@localhost:9093"}}),
+      "");
   EXPECT_EQ(refusal({{"process.roles", "controller,broker"},
                      {"controller.quorum.bootstrap.servers", "localhost:9093"},
                      {"super.users", "User:admin"}}),
@@ -30,7 +32,8 @@ TEST(RefusedSettings, file_of_a_combined_node_is_fine) {
 
 TEST(RefusedSettings, node_that_is_half_of_something_is_refused) {
   for (const char* roles : {"broker", "controller"})
-    EXPECT_TRUE(refusal({{"process.roles", roles}}).starts_with(std::string("server.properties:1: process.roles=") + roles))
+    EXPECT_TRUE(refusal({{"process.roles", roles}})
+                    .starts_with(std::string("server.properties:1: process.roles=") + roles))
         << refusal({{"process.roles", roles}});
 }
 
@@ -40,7 +43,8 @@ TEST(RefusedSettings, quorum_of_others_is_refused) {
 }
 
 TEST(RefusedSettings, protection_that_cannot_be_given_is_refused_with_the_way_out) {
-  for (const char* name : {"authorizer.class.name", "create.topic.policy.class.name", "alter.config.policy.class.name"}) {
+  for (const char* name :
+       {"authorizer.class.name", "create.topic.policy.class.name", "alter.config.policy.class.name"}) {
     const std::string text = refusal({{name, "org.example.Guard"}});
     for (const std::string& part : {std::string("server.properties:1"), std::string("org.example.Guard"),
                                     std::string("--override ") + name + "="})
@@ -51,8 +55,9 @@ TEST(RefusedSettings, protection_that_cannot_be_given_is_refused_with_the_way_ou
 
 TEST(RefusedSettings, remote_storage_is_refused_only_when_it_is_on) {
   EXPECT_EQ(refusal({{"remote.log.storage.system.enable", "false"}}), "");
-  EXPECT_NE(refusal({{"remote.log.storage.system.enable", "true"}}).find("remote.log.storage.system.enable=true"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal({{"remote.log.storage.system.enable", "true"}}).find("remote.log.storage.system.enable=true"),
+      std::string::npos);
 }
 
 }  // namespace
