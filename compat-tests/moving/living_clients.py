@@ -16,9 +16,13 @@ _OF_THE_GROUP = {KafkaError._UNSUPPORTED_FEATURE, KafkaError.COORDINATOR_NOT_AVA
 
 
 class LivingClients:
-    """Each partition gets the values 0, 1, 2, …: what was acknowledged must be read once and in order."""
+    """Each partition gets the values 0, 1, 2, …: what was acknowledged must be read once and in order.
 
-    def __init__(self, bootstrap, topic, partitions):
+    Over a restart Apache Kafka remembers the newest batch of each producer only, and refuses the repeat of an older one:
+    with more than one request in flight, a producer can be lost when Kafka comes up after a crash. Barnabas remembers five.
+    """
+
+    def __init__(self, bootstrap, topic, partitions, in_flight):
         self.topic, self.partitions = topic, partitions
         self.sent = [0] * partitions
         self.acknowledged = [0] * partitions
@@ -28,7 +32,7 @@ class LivingClients:
         common = {"bootstrap.servers": bootstrap, "log_level": 2, "reconnect.backoff.ms": 20,
                   "reconnect.backoff.max.ms": 200, "error_cb": self._on_error}
         self.producer = Producer(common | {
-            "enable.idempotence": True, "linger.ms": 2, "retry.backoff.ms": 20, "message.timeout.ms": 120_000,
+            "enable.idempotence": True, "max.in.flight": in_flight, "linger.ms": 2, "retry.backoff.ms": 20, "message.timeout.ms": 120_000,
             "queue.buffering.max.messages": 5000})
         self.consumer = Consumer(common | {
             "group.id": "unused", "enable.auto.commit": False, "fetch.wait.max.ms": 100, "auto.offset.reset": "error",

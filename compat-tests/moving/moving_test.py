@@ -2,13 +2,15 @@
 """A node's directories move from Apache Kafka to Barnabas, back, and in again: after clean stops, after SIGKILL, and under
 clients that live through it.
 
-    moving_test.py [--rounds N] [Moves.test_NAME …]
+    moving_test.py [--rounds N [--seed S]] [Moves.test_NAME …]
 
---rounds repeats the moves under living clients. Each test starts Apache Kafka several times, which is what takes time.
+--rounds adds moves at random moments under living clients. Each test starts Apache Kafka several times, which is what takes time.
 """
 
 import pathlib
+import random
 import sys
+import time
 import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
@@ -45,7 +47,7 @@ AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
 }
-ROUNDS = 1
+OPTIONS = {"--rounds": 0, "--seed": 1}
 
 
 class MovingTest(unittest.TestCase):
@@ -74,7 +76,7 @@ class MovingTest(unittest.TestCase):
 
     def assert_no_complaint(self, node):
         if node.target == "kafka":
-            self.assertEqual(unexplained(node.complaints()), [])
+            self.assertEqual(unexplained(node.kafka_complaints()), [])
 
     def assert_same(self, before, after, but=()):
         """Two views; topics named in `but` are left out."""
@@ -176,12 +178,14 @@ class Moves(MovingTest):
         self.assertEqual(set(raw.open_transactions(client)), {"to-commit", "to-abort", "to-fence"})
 
     def first_barnabas(self, node):
+        self.snapshots = set(node.metadata_log.glob("*.checkpoint"))
         client = self.start_barnabas(node)
         self.assert_same(self.before, view.whole(client))
         self.assertEqual(self.epochs, self.ends_of_epochs(client))
         history.check_with_a_client(self, node)
         self.assert_producers_go_on(client)
-        self.work_on_barnabas(node, client)
+        self.work_on_barnabas(client)
+        raw.await_true(lambda: set(node.metadata_log.glob("*.checkpoint")) - self.snapshots, "a metadata snapshot")
         self.before = view.whole(client)
         self.stop(node)
 
@@ -199,7 +203,7 @@ class Moves(MovingTest):
         newer = raw.Producer(client)
         self.assertNotIn(newer.id, [producer.id for producer in self.made.values()])
 
-    def work_on_barnabas(self, node, client):
+    def work_on_barnabas(self, client):
         client.create_usable("ours", 3, {"retention.ms": "-1", "max.message.bytes": "1234567"})
         for partition in range(3):
             client.append("ours", b"one", b"two", partition=partition)
@@ -218,9 +222,16 @@ class Moves(MovingTest):
         for topic in ("plain", "codecs", "rolled", "appended", "emptied", "transactions"):
             client.append(topic, b"written by Barnabas")
         client.append("compacted", b"written by Barnabas", keys=[b"key 2"])
-        if "IncrementalAlterConfigs" in view.offered(client):
-            raw.alter_configs(client, raw.TOPIC, "plain", {"retention.bytes": "1987654321", "flush.ms": "5000"})
-            raw.alter_configs(client, raw.BROKER, "", {"message.max.bytes": "1600000"})
+        held_back_at = view.partition(client, "open", 1).last_stable
+        client.append("open", b"behind open transactions", partition=1)
+        self.assertEqual(view.partition(client, "open", 1).last_stable, held_back_at)
+        raw.alter_configs(client, raw.TOPIC, "plain", {"retention.bytes": "1987654321", "flush.ms": "5000"})
+        raw.alter_configs(client, raw.TOPIC, "codecs", {"max.message.bytes": None})
+        raw.alter_configs(client, raw.BROKER, "", {"message.max.bytes": "1600000"})
+        raw.alter_configs(client, raw.BROKER, "1", {"log.segment.bytes": None, "log.cleaner.threads": "2"})
+        raw.alter_configs(client, raw.CLIENT_METRICS, "watch", {"interval.ms": "7000"})
+        raw.alter_configs(client, raw.GROUP_CONFIG, "readers", {"consumer.heartbeat.interval.ms": "6000"})
+        self.kept_configs = view.kept_configs(client)
 
     def third_kafka(self, node):
         """Moved out: everything is there, also what Barnabas only kept; then the open transactions end."""
@@ -243,7 +254,9 @@ class Moves(MovingTest):
         raw.commit_offsets(client, "readers", "plain", {0: 99})
         self.offsets["plain", 0] = (99, "at 99")
         client.append("ours", b"three", partition=4)
-        self.kill_under_load(node, client)
+        self.made["cut off"] = raw.Transactional(client, "cut off")
+        self.made["cut off"].send(client, "open", b"when Kafka was killed", partition=0)
+        self.kill_under_load(node, client, in_flight=5)
 
     def assert_kept(self, client):
         self.assertEqual(self.acls, raw.acls(client))
@@ -253,12 +266,16 @@ class Moves(MovingTest):
         self.assertEqual(self.offsets, raw.committed_offsets(client, "readers"))
         self.assertEqual(self.kept_configs, view.kept_configs(client))
 
-    def kill_under_load(self, node, client):
+    def kill_under_load(self, node, client, in_flight):
         """SIGKILL while a client writes; what it knows of and what the broker shows is what must be there afterwards."""
         topic = f"load-{node.runs}"
         client.create_usable(topic, 2, history.NEVER_EXPIRE)
+        client.create_usable(f"{topic}-deleted", 2, history.NEVER_EXPIRE)
+        client.append(f"{topic}-deleted", b"deleted at the last moment", partition=1)
+        self.assertEqual(client.delete(f"{topic}-deleted").errorCode, 0)
+        raw.await_true(lambda: f"{topic}-deleted" not in view.topics(client), "deletion")
         self.before = view.whole(client)
-        self.living = LivingClients(node.bootstrap, topic, 2)
+        self.living = LivingClients(node.bootstrap, topic, 2, in_flight)
         self.addCleanup(self.living.abandon)
         self.living.await_progress()
         node.kill()
@@ -276,9 +293,11 @@ class Moves(MovingTest):
         answer, offset = self.made["steady"].repeat(client, "idempotent")
         self.assertEqual(answer, (0, offset))
         self.made["steady"].send(client, "idempotent", b"goes on after a crash")
+        cut_off = view.partition(client, "open", 0)
+        self.assertEqual((cut_off.last_stable, cut_off.end), (0, 1), "the transaction does not hold readers back")
         client.create_usable("made-before-a-crash", 2, history.NEVER_EXPIRE)
         client.append("made-before-a-crash", b"one", partition=1)
-        self.kill_under_load(node, client)
+        self.kill_under_load(node, client, in_flight=1)
 
     def kafka_after_a_crash(self, node):
         client = self.start_kafka(node, properties_path=self.protected)
@@ -287,6 +306,8 @@ class Moves(MovingTest):
         answer, offset = self.made["steady"].repeat(client, "idempotent")
         self.assertEqual(answer, (0, offset))
         self.made["steady"].send(client, "idempotent", b"goes on after two crashes")
+        self.made["cut off"].end(client, commit=True)
+        raw.await_true(lambda: view.partition(client, "open", 0).last_stable == 2, "the end of the transaction")
         self.before = view.whole(client)
         self.stop(node)
 
@@ -394,33 +415,46 @@ class LivingThrough(MovingTest):
         node = self.node(log_dirs=2, properties=QUICK)
         node.format("--standalone")
         self.start_kafka(node).create_usable("living", 2, history.NEVER_EXPIRE)
-        living = LivingClients(node.bootstrap, "living", 2)
+        living = LivingClients(node.bootstrap, "living", 2, in_flight=1)
         self.addCleanup(living.abandon)
         moves = [("kafka", node.stop), ("barnabas", node.stop), ("kafka", node.kill), ("barnabas", node.kill)]
-        for number in range(ROUNDS * len(moves)):
-            target, end = moves[number % len(moves)]
+        for number, (target, end) in enumerate(moves):
             with self.subTest(number=number, target=target, end=end.__name__):
                 if number:
                     node.start(target)
                 living.await_progress()
                 end()
                 self.assert_no_complaint(node)
+        for number in range(OPTIONS["--rounds"]):
+            self.move_at_random(node, living, random.Random(OPTIONS["--seed"] + number))
         node.start("kafka")
         living.await_progress()
         living.finish()
         self.stop(node)
 
 
-def take_option(name, default):
-    if name not in sys.argv:
-        return default
-    at = sys.argv.index(name)
-    value = int(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
-    return value
+    def move_at_random(self, node, living, rng):
+        """Either broker, ended in either way at any moment, that of its start included."""
+        target, end = rng.choice(("kafka", "barnabas", "barnabas")), rng.choice((node.stop, node.kill, node.kill))
+        while_starting = end == node.kill and rng.random() < 0.4
+        with self.subTest(target=target, end=end.__name__, while_starting=while_starting):
+            if while_starting:
+                node.launch(target)
+                time.sleep(rng.uniform(0, {"kafka": 5, "barnabas": 0.1}[target]))
+            else:
+                node.start(target)
+                living.await_progress(rng.randrange(1, 500))
+            end()
+
+
+def take_options():
+    for name in OPTIONS.keys() & set(sys.argv):
+        at = sys.argv.index(name)
+        OPTIONS[name] = int(sys.argv[at + 1])
+        del sys.argv[at:at + 2]
 
 
 if __name__ == "__main__":
     suite.require_kafka()
-    ROUNDS = take_option("--rounds", ROUNDS)
+    take_options()
     unittest.main(verbosity=2)

@@ -189,11 +189,12 @@ class Node:
     def log(self):
         return self.log_path.read_text(errors="replace")
 
-    def complaints(self):
-        """The lines of the newest run's log that warn or worse."""
-        if self.target == "kafka":
-            return [line for line in self.log().splitlines() if any(level in line for level in _COMPLAINTS)]
-        return [line for line in self.log().splitlines() if " WARN " in line or " ERROR " in line]
+    def kafka_complaints(self):
+        """What the newest run's log says of level WARN or worse, up to the moment when Kafka was told to stop, each with
+        the line behind it: an exception has its text there."""
+        lines = self.log().partition("Terminating process due to signal")[0].splitlines()
+        return [f"{line}\n{following}" for line, following in zip(lines, [*lines[1:], ""])
+                if any(level in line for level in _COMPLAINTS)]
 
     def _error(self, what):
         tail = "\n".join(line[:400] for line in self.log().splitlines()[-40:])

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from base import fetched
 from protocol_client import BROKER, CLIENT_METRICS, GROUP_CONFIG, TOPIC
 from records import CONTROL, TRANSACTIONAL, records_of, split
-from wire import schema
 
 EARLIEST, LATEST, MAX_TIMESTAMP = -2, -1, -3
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
@@ -36,13 +35,6 @@ class PartitionView:
             elif not (one.attributes & TRANSACTIONAL and one.producer_id in skipping):
                 out += records_of([one])
         return out
-
-
-def offered(client):
-    """Names of the APIs that the broker announces."""
-    keys = {one.apiKey for one in client.call("ApiVersions", 0).apiKeys}
-    names = ("IncrementalAlterConfigs",)
-    return {name for name in names if schema(f"{name}Request")["apiKey"] in keys}
 
 
 def topics(client):
