@@ -11,6 +11,8 @@
 #include <thread>
 
 #include "app/kept_metadata.h"
+#include "app/connection_limits.h"
+#include "app/dynamic_settings.h"
 #include "app/listeners.h"
 #include "app/refused_settings.h"
 #include "base/log.h"
@@ -79,6 +81,33 @@ std::size_t open_files_budget(const metadata::StaticConfig& config) {
   return std::clamp<std::size_t>(static_cast<std::size_t>(limit.rlim_cur) / 4 * 3, least, enough);
 }
 
+/// Gives a server its limits on connections, for as long as it is there.
+class ConnectionLimiter {
+ public:
+  explicit ConnectionLimiter(network::Server& server) : server_(&server) {}
+
+  /// The number of the change, for what will be known of it later.
+  uint64_t change(network::ConnectionLimits limits) {
+    const std::scoped_lock lock(mutex_);
+    if (server_ != nullptr) server_->set_connection_limits(std::move(limits));
+    return ++changes_;
+  }
+  /// Unless there was another change.
+  void refine(uint64_t change, network::ConnectionLimits limits) {
+    const std::scoped_lock lock(mutex_);
+    if (server_ != nullptr && change == changes_) server_->set_connection_limits(std::move(limits));
+  }
+  void let_go() {
+    const std::scoped_lock lock(mutex_);
+    server_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  network::Server* server_;
+  uint64_t changes_ = 0;
+};
+
 NodeId node_of(const metadata::StaticConfig& config) {
   const auto* given = config.given("node.id");
   const int64_t id = given != nullptr ? config.integer("node.id") : config.integer("broker.id");
@@ -119,14 +148,6 @@ network::ServerLimits server_limits(const metadata::StaticConfig& config) {
     return static_cast<uint32_t>(std::clamp<int64_t>(value, 0, INT32_MAX));
   };
   limits.request_bytes_max = count(config.integer("socket.request.max.bytes"));
-  limits.connections_max = count(config.integer("max.connections"));
-  limits.connections_per_address_max = count(config.integer("max.connections.per.ip"));
-  for (const std::string& item : config.list("max.connections.per.ip.overrides")) {
-    const auto colon = item.rfind(':');
-    const auto number =
-        colon == item.npos ? std::nullopt : metadata::parse_integer(std::string_view(item).substr(colon + 1));
-    if (number) limits.connections_per_address[item.substr(0, colon)] = count(*number);
-  }
   limits.idle_max = interval(config, "connections.max.idle.ms");
   limits.send_buffer_bytes = static_cast<int>(config.integer("socket.send.buffer.bytes"));
   // Kafka's default of 100 KiB costs a wake-up for every 100 KiB; the system grows the buffer as it is
@@ -152,6 +173,9 @@ std::vector<metadata::BrokerEndpoint> endpoints_of(const std::vector<broker::Adv
 /// In the order in which they are made; destroyed in the reverse.
 struct BrokerProcess::Parts {
   explicit Parts(metadata::StaticConfig settings) : config(std::move(settings)), node(node_of(config)) {}
+  ~Parts() {
+    if (connection_limiter) connection_limiter->let_go();
+  }
 
   Result<void> open_all();
   Result<void> find_metadata();
@@ -159,6 +183,7 @@ struct BrokerProcess::Parts {
   Result<void> open_metadata();
   Result<void> open_server();
   Result<void> join_cluster();
+  void follow_settings();
   void start_tickers();
   /// After a start that failed: leaves the directories as clean as they were found.
   void abandon();
@@ -182,6 +207,7 @@ struct BrokerProcess::Parts {
   metadata::ImagePublisher publisher;
   std::optional<broker::PartitionServices> partition_services;
   std::optional<broker::ReplicaManager> replicas;
+  std::optional<DynamicSettings> dynamic_settings;
   std::unique_ptr<cluster::LocalGateway> gateway;
   std::optional<broker::FetchSessionCache> fetch_sessions;
   std::optional<broker::ProducerIds> producer_ids;
@@ -189,6 +215,7 @@ struct BrokerProcess::Parts {
   std::optional<broker::Dispatcher> dispatcher;
   std::optional<network::EventLoops> loops;
   std::optional<network::Server> server;
+  std::shared_ptr<ConnectionLimiter> connection_limiter;
   std::optional<cluster::BrokerLifecycle> lifecycle;
   std::optional<Ticker> storage_ticker;
   std::optional<Ticker> deadline_ticker;
@@ -345,12 +372,33 @@ Result<void> BrokerProcess::Parts::open_server() {
       .fetch_bytes_max = static_cast<int32_t>(config.integer("fetch.max.bytes")),
   });
   dispatcher.emplace(*services);
-  const bool threads_given = config.given("num.network.threads") != nullptr;
-  loops.emplace(threads_given ? static_cast<std::size_t>(config.integer("num.network.threads")) : 0);
+  const auto image = publisher.current();
+  const metadata::BrokerConfigView settings(*image, node, config);
+  const bool threads_given = settings.given("num.network.threads");
+  loops.emplace(threads_given ? static_cast<std::size_t>(settings.integer("num.network.threads")) : 0);
   server.emplace(*loops, *disk_pool, *dispatcher, server_limits(config));
   BARNABAS_TRY(server->bind(listeners.bind));
   take_bound_ports(services->listeners, server->bound());
+  follow_settings();
   return {};
+}
+
+/// What can change at run time and is not a topic's: those follow in ReplicaManager.
+void BrokerProcess::Parts::follow_settings() {
+  connection_limiter = std::make_shared<ConnectionLimiter>(*server);
+  dynamic_settings.emplace(publisher, node, config);
+  dynamic_settings->follow(
+      connection_limit_names(listeners.bind), [this](const metadata::BrokerConfigView& settings) {
+        auto limits = connection_limits(settings, listeners.bind);
+        const uint64_t change = connection_limiter->change(limits);
+        std::string overrides = settings.text("max.connections.per.ip.overrides");
+        if (!has_host_names(overrides)) return;
+        // Looking up names takes its time, which the disk pool's threads have.
+        (void)disk_pool->submit([limiter = connection_limiter, change, limits, overrides]() mutable {
+          add_host_names(limits, overrides);
+          limiter->refine(change, std::move(limits));
+        });
+      });
 }
 
 Result<void> BrokerProcess::Parts::join_cluster() {

@@ -41,15 +41,17 @@ ReplicaManager::Found ReplicaManager::find(const Uuid& topic_id, PartitionIndex 
 
 void ReplicaManager::apply(const metadata::MetadataChanges& changes,
                            const metadata::MetadataImagePtr& image) {
-  const bool defaults_changed =
-      std::ranges::any_of(changes.changed_configs, [](const metadata::ConfigResource& resource) {
-        return resource.type == metadata::ConfigResourceType::broker;
-      });
-  if (defaults_changed || changes.all) default_settings_ = nullptr;
+  bool defaults_changed = false;
+  if (metadata::concerns_broker(changes, node_)) {
+    auto now = broker_settings_of_topics(*image, config_, node_);
+    defaults_changed = now != broker_settings_;
+    broker_settings_ = std::move(now);
+  }
+  if (defaults_changed) default_settings_ = nullptr;
   if (changes.all) set_aside_strays(*image);
   for (const auto& topic : changes.deleted_topics) remove_topic(*topic);
   for (const auto& topic : changes.changed_topics) update_topic(*topic, *image, !changes.all);
-  update_settings(changes, *image);
+  update_settings(changes, *image, defaults_changed);
 }
 
 void ReplicaManager::set_aside_strays(const metadata::MetadataImage& image) {
@@ -154,20 +156,16 @@ std::shared_ptr<Partition> ReplicaManager::host(const storage::TopicPartition& n
 }
 
 void ReplicaManager::update_settings(const metadata::MetadataChanges& changes,
-                                     const metadata::MetadataImage& image) {
+                                     const metadata::MetadataImage& image, bool defaults_changed) {
   std::vector<TopicPtr> affected;
-  {
+  if (defaults_changed) {
     const std::shared_lock lock(mutex_);
-    for (const metadata::ConfigResource& resource : changes.changed_configs) {
-      if (resource.type == metadata::ConfigResourceType::topic) {
-        if (const auto at = by_name_.find(resource.name); at != by_name_.end())
-          affected.push_back(at->second);
-      } else if (resource.type == metadata::ConfigResourceType::broker) {
-        affected.clear();
-        for (const auto& [name, topic] : by_name_) affected.push_back(topic);
-        break;
-      }
-    }
+    for (const auto& [name, topic] : by_name_) affected.push_back(topic);
+  } else {
+    const std::shared_lock lock(mutex_);
+    for (const metadata::ConfigResource& resource : changes.changed_configs)
+      if (resource.type == metadata::ConfigResourceType::topic)
+        if (const auto at = by_name_.find(resource.name); at != by_name_.end()) affected.push_back(at->second);
   }
   for (const TopicPtr& topic : affected) {
     const auto settings = settings_of(topic->name, image);

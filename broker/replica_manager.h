@@ -70,7 +70,8 @@ class ReplicaManager {
   void update_topic(const metadata::TopicImage& topic, const metadata::MetadataImage& image, bool is_new);
   /// For a directory that failed while a topic was being made and lose() could not find it yet.
   void deactivate_lost(const HostedTopic& topic);
-  void update_settings(const metadata::MetadataChanges& changes, const metadata::MetadataImage& image);
+  void update_settings(const metadata::MetadataChanges& changes, const metadata::MetadataImage& image,
+                       bool defaults_changed);
   /// Settings of a topic. Topics without settings of their own share one object.
   std::shared_ptr<const TopicSettings> settings_of(std::string_view topic,
                                                    const metadata::MetadataImage& image);
@@ -83,6 +84,7 @@ class ReplicaManager {
   const metadata::StaticConfig& config_;
   PartitionServices& services_;
   std::shared_ptr<const TopicSettings> default_settings_;  ///< used by apply() only
+  std::vector<std::string> broker_settings_;               ///< that topics depend on, as they are in force; likewise
 
   mutable std::shared_mutex mutex_;
   std::unordered_map<std::string, TopicPtr, TextHash, std::equal_to<>> by_name_;

@@ -1,6 +1,7 @@
 #include "broker/topic_settings.h"
 
 #include "metadata/config_definitions.h"
+#include "metadata/effective_broker_config.h"
 #include "metadata/effective_config.h"
 
 namespace barnabas::broker {
@@ -8,6 +9,8 @@ namespace {
 
 using metadata::MetadataImage;
 using metadata::StaticConfig;
+
+constexpr std::string_view producer_expiration = "producer.id.expiration.ms";
 
 class Resolver {
  public:
@@ -17,6 +20,7 @@ class Resolver {
   std::string text(std::string_view name) const {
     return metadata::topic_config_in_force(name, topic_, image_, node_, config_).value_or("");
   }
+  metadata::BrokerConfigView broker() const { return {image_, node_, config_}; }
   int64_t integer(std::string_view name) const { return metadata::parse_integer(text(name)).value_or(0); }
   int32_t int32(std::string_view name) const { return static_cast<int32_t>(integer(name)); }
   double number(std::string_view name) const { return metadata::parse_decimal(text(name)).value_or(0); }
@@ -34,7 +38,7 @@ class Resolver {
   NodeId node_;
 };
 
-storage::LogConfig resolve_log_config(const Resolver& topic, const StaticConfig& config) {
+storage::LogConfig resolve_log_config(const Resolver& topic) {
   storage::LogConfig log;
   log.segment_bytes = topic.int32("segment.bytes");
   // For tests: smaller than segment.bytes may be.
@@ -61,7 +65,7 @@ storage::LogConfig resolve_log_config(const Resolver& topic, const StaticConfig&
   log.message_timestamp_before_max_ms = topic.integer("message.timestamp.before.max.ms");
   log.message_timestamp_after_max_ms = topic.integer("message.timestamp.after.max.ms");
   log.min_insync_replicas = topic.int32("min.insync.replicas");
-  log.producer_id_expiration_ms = config.integer("producer.id.expiration.ms");
+  log.producer_id_expiration_ms = topic.broker().integer(producer_expiration);
   return log;
 }
 
@@ -89,10 +93,19 @@ std::shared_ptr<const TopicSettings> resolve_topic_settings(std::string_view top
                                                             const StaticConfig& config, NodeId node) {
   const Resolver resolver(topic, image, config, node);
   auto settings = std::make_shared<TopicSettings>();
-  settings->log = resolve_log_config(resolver, config);
+  settings->log = resolve_log_config(resolver);
   settings->target_compression = resolve_compression(resolver);
   settings->max_decompressed_message_bytes = resolver.int32("max.decompressed.message.bytes");
   return settings;
+}
+
+std::vector<std::string> broker_settings_of_topics(const MetadataImage& image, const StaticConfig& config,
+                                                   NodeId node) {
+  const metadata::BrokerConfigView broker(image, node, config);
+  std::vector<std::string> values{broker.text(producer_expiration)};
+  for (const metadata::ConfigDefinition& definition : metadata::topic_configs())
+    for (const metadata::ConfigSynonym& synonym : definition.synonyms) values.push_back(broker.text(synonym.name));
+  return values;
 }
 
 }  // namespace barnabas::broker

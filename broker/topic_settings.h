@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "metadata/image.h"
 #include "metadata/static_config.h"
@@ -23,5 +25,10 @@ std::shared_ptr<const TopicSettings> resolve_topic_settings(std::string_view top
                                                             const metadata::MetadataImage& image,
                                                             const metadata::StaticConfig& config,
                                                             NodeId node);
+
+/// The values in force of all brokers' settings that topics fall back to, in an order of their own: when they are equal, no
+/// topic's settings have changed but those of topics that were changed themselves.
+std::vector<std::string> broker_settings_of_topics(const metadata::MetadataImage& image,
+                                                   const metadata::StaticConfig& config, NodeId node);
 
 }  // namespace barnabas::broker

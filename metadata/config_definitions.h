@@ -46,6 +46,7 @@ struct ConfigDefinition {
   bool internal;  ///< not shown by DescribeConfigs
   bool required;
   std::span<const ConfigSynonym> synonyms;  ///< topic and group settings: broker-level names, first one wins
+  const char* documentation = "";           ///< what it is for, in whole sentences
 };
 
 /// Sorted by name.

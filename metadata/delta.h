@@ -10,14 +10,10 @@
 #include "base/result.h"
 #include "metadata/image.h"
 #include "metadata/publisher.h"
+#include "metadata/supported_features.h"
 #include "protocol/metadata_record.h"
 
 namespace barnabas::metadata {
-
-/// Newest metadata.version whose records are all understood here: 4.4-IV2.
-inline constexpr int16_t metadata_version_max = 33;
-/// Oldest one that Kafka 4.4 still runs with: 3.3-IV3.
-inline constexpr int16_t metadata_version_min = 7;
 
 struct NextImage {
   MetadataImagePtr image;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "metadata/dynamic_broker_config.h"
 
 namespace barnabas::metadata {
 namespace {
@@ -64,9 +65,16 @@ EffectiveConfig default_of_all_brokers(const ConfigDefinition& definition, const
 }
 
 std::optional<std::string> BrokerConfigView::value(std::string_view name) const {
-  const ConfigDefinition* definition = find_broker_config(name);
+  const std::string_view base = without_listener_prefix(name);
+  const ConfigDefinition* definition = find_broker_config(base);
   BARNABAS_ASSERT(definition != nullptr);
-  return effective_broker_config(*definition, image_, node_, config_).value;
+  if (base == name) return effective_broker_config(*definition, image_, node_, config_).value;
+  std::optional<std::string_view> value =
+      image_.config_value(ConfigResourceType::broker, std::to_string(node_.value()), name);
+  if (!value) value = image_.config_value(ConfigResourceType::broker, "", name);
+  if (const auto* given = config_.given(name); !value && given != nullptr) value = given->value;
+  if (!value || !validate_config(*definition, *value)) return std::nullopt;
+  return canonical_config(*definition, *value);
 }
 
 bool BrokerConfigView::given(std::string_view name) const {

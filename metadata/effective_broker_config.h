@@ -27,7 +27,8 @@ class BrokerConfigView {
   BrokerConfigView(const MetadataImage& image, NodeId node, const StaticConfig& config)
       : image_(image), node_(node), config_(config) {}
 
-  /// Canonical; nothing when it was not set and has no default. `name` must be a known setting.
+  /// Canonical; nothing when it was not set and has no default. `name` must be a known setting. With a listener's prefix
+  /// only what was set for that listener counts.
   std::optional<std::string> value(std::string_view name) const;
   /// It was set, dynamically or in the settings file.
   bool given(std::string_view name) const;

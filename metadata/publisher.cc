@@ -1,5 +1,7 @@
 #include "metadata/publisher.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/assert.h"
@@ -22,6 +24,13 @@ void ImagePublisher::publish(const MetadataChanges& changes, MetadataImagePtr im
   for (const auto& listener : listeners_) listener(changes, image);
   const std::lock_guard current_lock(current_mutex_);
   current_.swap(image);  // the old one goes with the argument, after the lock: freeing it takes its time
+}
+
+bool concerns_broker(const MetadataChanges& changes, NodeId node) {
+  return changes.all || std::ranges::any_of(changes.changed_configs, [&](const ConfigResource& resource) {
+           return resource.type == ConfigResourceType::broker &&
+                  (resource.name.empty() || resource.name == std::to_string(node.value()));
+         });
 }
 
 MetadataChanges all_of(const MetadataImage& image) {

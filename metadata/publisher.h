@@ -57,6 +57,9 @@ class ImagePublisher {
   MetadataImagePtr current_;
 };
 
+/// Whether something was set or deleted on `node`, or on all brokers.
+bool concerns_broker(const MetadataChanges& changes, NodeId node);
+
 /// Everything in the image as one change with `all` set.
 MetadataChanges all_of(const MetadataImage& image);
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/assert.h"
+#include "metadata/dynamic_broker_config.h"
 
 namespace barnabas::metadata {
 namespace {
@@ -129,6 +130,9 @@ Result<void> StaticConfig::set(std::string_view name, std::string value, std::st
       return fail(ErrorKind::invalid, origin + ": " + valid.error().message + " (allowed: " + allowed + ")");
     }
   }
+  if (name == "max.connections.per.ip.overrides")
+    if (const auto valid = parse_connection_overrides(value); !valid)
+      return fail(ErrorKind::invalid, origin + ": " + valid.error().message);
   given_.insert_or_assign(std::string(name), Entry{std::move(value), std::move(origin)});
   return {};
 }

@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "metadata/setting_effects.h"
+
 namespace barnabas::metadata {
 namespace {
 
@@ -35,6 +37,16 @@ TEST(StaticConfig, bad_value_is_refused_with_what_is_allowed) {
   EXPECT_NE(result.error().message.find("[1,...]"), std::string::npos);
 }
 
+TEST(StaticConfig, overrides_of_connections_need_a_number) {
+  StaticConfig config;
+  EXPECT_TRUE(config.set("max.connections.per.ip.overrides", "127.0.0.1:5,localhost:0", "f:1"));
+  for (const char* bad : {"127.0.0.1", "127.0.0.1:5,other", "127.0.0.1:x"}) {
+    const auto result = config.set("max.connections.per.ip.overrides", bad, "server.properties:7");
+    ASSERT_FALSE(result) << bad;
+    EXPECT_NE(result.error().message.find("server.properties:7"), std::string::npos);
+  }
+}
+
 TEST(StaticConfig, known_settings_without_effect_are_listed) {
   StaticConfig config;
   ASSERT_TRUE(config.set("num.io.threads", "3", "server.properties:1"));
@@ -55,13 +67,32 @@ TEST(StaticConfig, topic_default_takes_the_first_broker_name_in_its_unit) {
   EXPECT_EQ(topic_default(retention, config), "-1");
 }
 
-TEST(StaticConfig, the_page_on_settings_lists_exactly_those_with_an_effect) {
+TEST(StaticConfig, the_page_on_settings_says_of_each_whether_it_has_an_effect) {
   std::ifstream in(std::string(BARNABAS_SOURCE_DIR) + "/docs/settings.md");
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   for (const ConfigDefinition& definition : broker_configs()) {
     const bool listed = text.find("| `" + std::string(definition.name) + "`") != std::string::npos;
     EXPECT_EQ(listed, has_effect(definition.name)) << definition.name;
   }
+  const std::string without = text.substr(text.find("## Without an effect"), text.find("## At run time") - text.find("## Without an effect"));
+  for (const ConfigDefinition& definition : broker_configs()) {
+    const std::string name = "`" + std::string(definition.name) + "`";
+    bool listed = false;
+    for (auto at = without.find(name); at != without.npos; at = without.find(name, at + 1))
+      listed |= at < 6 || without.substr(at - 6, 6) != "topic ";
+    if (definition.name == "min.insync.replicas") continue;  // explained there
+    EXPECT_EQ(listed, !has_effect(definition.name)) << definition.name;
+  }
+  for (const ConfigDefinition& definition : topic_configs()) {
+    const bool listed = without.find("topic `" + std::string(definition.name) + "`") != without.npos;
+    EXPECT_EQ(listed, !has_effect(ConfigResourceType::topic, definition.name)) << definition.name;
+  }
+}
+
+TEST(ConfigDefinitions, each_has_a_sentence) {
+  for (const auto table : {broker_configs(), topic_configs(), group_configs(), client_metrics_configs()})
+    for (const ConfigDefinition& definition : table)
+      EXPECT_TRUE(std::string_view(definition.documentation).ends_with('.')) << definition.name;
 }
 
 }  // namespace

@@ -16,14 +16,15 @@ void count_down(std::unordered_map<std::string, uint32_t>& counts, const std::st
 }  // namespace
 
 uint32_t ConnectionCounts::address_max(const std::string& address) const {
-  const auto found = per_address_.find(address);
-  return found == per_address_.end() ? per_address_max_ : found->second;
+  const auto found = limits_.of_address.find(address);
+  return found == limits_.of_address.end() ? limits_.per_address : found->second;
 }
 
 std::optional<std::string> ConnectionCounts::enter(const std::string& listener, uint32_t listener_max,
                                                    const std::string& address) {
   std::lock_guard lock(mutex_);
-  if (total_ >= connections_max_) return limit_text("max.connections", connections_max_);
+  if (total_ >= limits_.total) return limit_text("max.connections", limits_.total);
+  if (const auto own = limits_.of_listener.find(listener); own != limits_.of_listener.end()) listener_max = own->second;
   if (const auto found = of_listener_.find(listener);
       (found == of_listener_.end() ? 0 : found->second) >= listener_max) {
     return limit_text("listener's max.connections", listener_max);

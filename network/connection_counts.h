@@ -19,9 +19,12 @@ namespace barnabas::network {
 class ConnectionCounts {
  public:
   explicit ConnectionCounts(const ServerLimits& limits)
-      : connections_max_(limits.connections_max),
-        per_address_max_(limits.connections_per_address_max),
-        per_address_(limits.connections_per_address) {}
+      : limits_{limits.connections_max, limits.connections_per_address_max, limits.connections_per_address, {}} {}
+
+  void set_limits(ConnectionLimits limits) {
+    const std::lock_guard lock(mutex_);
+    limits_ = std::move(limits);
+  }
 
   /// Counts one more, unless a limit forbids it: then the name of the setting and its value.
   std::optional<std::string> enter(const std::string& listener, uint32_t listener_max,
@@ -35,11 +38,9 @@ class ConnectionCounts {
  private:
   uint32_t address_max(const std::string& address) const;
 
-  const uint32_t connections_max_;
-  const uint32_t per_address_max_;
-  const std::map<std::string, uint32_t> per_address_;
   std::atomic<std::size_t> total_ = 0;
   std::mutex mutex_;
+  ConnectionLimits limits_;
   std::condition_variable none_left_;
   std::unordered_map<std::string, uint32_t> of_listener_;
   std::unordered_map<std::string, uint32_t> of_address_;

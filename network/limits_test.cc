@@ -258,6 +258,26 @@ TEST(Limits, connections_are_limited_in_all_and_per_address) {
   }
 }
 
+TEST(Limits, of_connections_change_while_the_server_runs) {
+  TestServer server({}, echo);
+  TestClient first = server.connect();
+  first.send("one");
+  EXPECT_EQ(first.receive(), "one");
+  const std::string listener = server.server->bound().front().name;
+  for (const ConnectionLimits& limits :
+       {ConnectionLimits{.total = 1}, ConnectionLimits{.per_address = 1},
+        ConnectionLimits{.of_address = {{"127.0.0.1", 1}}}, ConnectionLimits{.of_listener = {{listener, 1}}}}) {
+    server.server->set_connection_limits(limits);
+    EXPECT_TRUE(server.connect().closed_within(5s));
+    first.send("stays");
+    EXPECT_EQ(first.receive(), "stays");
+    server.server->set_connection_limits({});
+    TestClient second = server.connect();
+    second.send("let in");
+    EXPECT_EQ(second.receive(), "let in");
+  }
+}
+
 TEST(Limits, connections_of_one_listener_are_limited_apart) {
   TestServer server({}, echo);
   Server other(server.loops, server.disk_pool, server, {});

@@ -55,6 +55,10 @@ struct Server::Impl {
 Server::Server(EventLoops& loops, io::DiskPool& disk_pool, RequestHandler& handler, ServerLimits limits)
     : impl_(std::make_shared<Impl>(loops, disk_pool, handler, std::move(limits))) {}
 
+void Server::set_connection_limits(ConnectionLimits limits) {
+  impl_->counts->set_limits(std::move(limits));
+}
+
 Server::~Server() {
   stop_now();
   impl_->counts->wait_for_none(std::chrono::steady_clock::now() + close_wait);

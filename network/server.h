@@ -42,6 +42,14 @@ struct ServerLimits {
   std::chrono::milliseconds overdraft_stall_max{5000};  ///< with that used up: see ServerLoop::may_overdraw
 };
 
+/// How many connections may be open. May change while the server runs; what is open then stays open.
+struct ConnectionLimits {
+  uint32_t total = INT32_MAX;
+  uint32_t per_address = INT32_MAX;
+  std::map<std::string, uint32_t> of_address{};   ///< by numeric address, instead of per_address
+  std::map<std::string, uint32_t> of_listener{};  ///< by name, instead of ListenerConfig::connections_max
+};
+
 struct BoundListener {
   std::string name;
   SecurityProtocol security_protocol = SecurityProtocol::plaintext;
@@ -65,6 +73,9 @@ class Server {
   const std::vector<BoundListener>& bound() const;
   /// From here on the handler is called. Once, after bind.
   void start_accepting();
+
+  /// Instead of the limits on connections that the server began with. Any thread.
+  void set_connection_limits(ConnectionLimits limits);
 
   /// First step of an orderly end: stops accepting and reading; connections without a started request are
   /// closed, the others as soon as their started requests are answered and the answers are sent. Returns at

@@ -14,6 +14,11 @@ using protocol::ErrorCode;
 
 namespace {
 constinit Logger log_{"broker"};
+
+/// Event loops are made at the start, and logs are opened before the metadata that hold the dynamic settings.
+bool waits_for_a_start(std::string_view name) {
+  return name == "num.network.threads" || name == "num.recovery.threads.per.data.dir";
+}
 }  // namespace
 
 std::optional<int32_t> java_integer(std::string_view text) {
@@ -46,6 +51,8 @@ Problem broker_configs_problem(const Services& services, std::string_view resour
 void warn_without_effect(ConfigResourceType type, std::string_view resource,
                          const std::vector<std::string_view>& names) {
   for (const std::string_view name : names) {
+    if (type == ConfigResourceType::broker && waits_for_a_start(name))
+      log_.warn("setting has no effect before the next start name={}", log_text(name));
     if (metadata::has_effect(type, name)) continue;
     const char* kind = type == ConfigResourceType::topic    ? "topic"
                        : type == ConfigResourceType::broker ? "broker"

@@ -28,19 +28,6 @@ using protocol::ErrorCode;
 using Resource = DescribeConfigsRequest::DescribeConfigsResource;
 using Answer = DescribeConfigsResponse::DescribeConfigsResult;
 
-/// A sentence on a setting, made from what is known of it.
-std::string documentation_of(const ConfigDefinition& definition) {
-  static constexpr const char* types[] = {"",     "boolean", "string", "int",   "short",
-                                          "long", "double",  "list",   "class", "password"};
-  std::string text = std::string("Type: ") + types[static_cast<std::size_t>(definition.type)] + ".";
-  if (!definition.valid_values.empty())
-    text += " Valid values: " + std::string(definition.valid_values) + ".";
-  text += definition.default_value == nullptr
-              ? " No default."
-              : " Default: \"" + std::string(definition.default_value) + "\".";
-  return text;
-}
-
 /// Settings that Kafka shows only when somebody has set them, and our own, which its tools do not know.
 bool shown_when_set_only(const ConfigDefinition& definition) {
   static constexpr auto names = std::to_array<std::string_view>(
@@ -251,7 +238,7 @@ class Describer {
     entry.is_sensitive = sensitive;
     entry.config_type = unknown ? int8_t{0} : static_cast<int8_t>(definition.type);
     entry.documentation = std::nullopt;
-    if (request_.include_documentation && !unknown) entry.documentation = protocol::String(documentation_of(definition));
+    if (request_.include_documentation && !unknown) entry.documentation = protocol::String::view_of(definition.documentation);
     if (!request_.include_synonyms) return;
     for (const ConfigValueAt& at : effective.synonyms) {
       auto& synonym = entry.synonyms.emplace_back();

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the C++ tables of Kafka's settings from metadata/configs.json. Usage: config_table.py CONFIGS_JSON OUTPUT"""
+"""Writes the C++ tables of Kafka's settings from metadata/configs.json and the sentences about them in
+metadata/config_docs.json. Usage: config_table.py CONFIGS_JSON DOCS_JSON OUTPUT"""
 
 import json
 import sys
@@ -28,7 +29,13 @@ def default_literal(value):
     return literal(str(value))
 
 
-def row(entry, synonyms_name):
+def documentation(docs, kind, name):
+    """A sentence of its own, or that of the first family whose prefix the name has."""
+    own = docs[kind].get(name)
+    return own or next(text for prefix, text in docs["families"] if name.startswith(prefix))
+
+
+def row(entry, synonyms_name, text):
     flags = {
         "null_allowed": entry.get("nullAllowed", True),
         "empty_list_allowed": entry.get("emptyListAllowed", True),
@@ -40,7 +47,7 @@ def row(entry, synonyms_name):
         f"    {{{literal(entry['name'])}, ConfigType::{TYPES[entry['type']]}, {default_literal(entry.get('default'))}, "
         f"{literal(entry.get('validValues') or '')}, UpdateMode::{UPDATE_MODES[entry.get('updateMode', 'read-only')]}, "
         + ", ".join("true" if flag else "false" for flag in flags.values())
-        + f", {synonyms_name}}},"
+        + f", {synonyms_name}, {literal(text)}}},"
     )
 
 
@@ -56,7 +63,7 @@ def synonyms(table, entry):
     return f"constexpr ConfigSynonym {name}[] = {{{rows}}};", name
 
 
-def write_table(out, table, entries):
+def write_table(out, table, entries, docs, kind):
     entries = sorted(entries, key=lambda entry: entry["name"])
     referred = []
     for entry in entries:
@@ -66,20 +73,22 @@ def write_table(out, table, entries):
         referred.append(name)
     out.write(f"constexpr ConfigDefinition {table}_table[] = {{\n")
     for entry, name in zip(entries, referred):
-        out.write(row(entry, name) + "\n")
+        out.write(row(entry, name, documentation(docs, kind, entry["name"])) + "\n")
     out.write("};\n\n")
 
 
 def main():
-    source, output = sys.argv[1:3]
+    source, sentences, output = sys.argv[1:4]
     with open(source, encoding="utf-8") as file:
         configs = json.load(file)
+    with open(sentences, encoding="utf-8") as file:
+        docs = json.load(file)
     with open(output, "w", encoding="utf-8") as out:
         out.write("// Made by metadata/generator/config_table.py from metadata/configs.json.\n\n")
-        write_table(out, "broker", configs["broker"] + configs["brokerDynamicOnly"] + configs["barnabas"])
-        write_table(out, "topic", configs["topic"])
-        write_table(out, "group", configs["group"])
-        write_table(out, "client_metrics", configs["clientMetrics"])
+        write_table(out, "broker", configs["broker"] + configs["brokerDynamicOnly"] + configs["barnabas"], docs, "broker")
+        write_table(out, "topic", configs["topic"], docs, "topic")
+        write_table(out, "group", configs["group"], docs, "group")
+        write_table(out, "client_metrics", configs["clientMetrics"], docs, "clientMetrics")
 
 
 if __name__ == "__main__":
