@@ -147,5 +147,66 @@ TEST_F(ReplicaManagerTest, a_failed_directory_takes_its_partitions_and_no_others
   EXPECT_EQ(append("t", 1 - lost_index), Offset{1});
 }
 
+class SettingsTest : public ReplicaManagerTest {
+ protected:
+  std::shared_ptr<const TopicSettings> settings(std::string_view topic) {
+    return replicas->find(topic, PartitionIndex{0}).partition->settings();
+  }
+};
+
+TEST_F(SettingsTest, of_a_topic_change_that_topic_alone) {
+  using enum metadata::ConfigResourceType;
+  start();
+  create_topic("t", id(1), 1);
+  create_topic("u", id(2), 1);
+  const auto before = settings("u");
+  change(metadata::testing::config(topic, "t", "max.message.bytes", "1000"));
+  EXPECT_EQ(settings("t")->log.max_message_bytes, 1000);
+  EXPECT_EQ(settings("u"), before) << "not even resolved anew";
+  change(metadata::testing::config(topic, "t", "max.message.bytes", std::nullopt));
+  EXPECT_EQ(settings("t")->log.max_message_bytes, 1'048'588);
+}
+
+TEST_F(SettingsTest, of_brokers_reach_the_topics_that_have_none_of_their_own) {
+  using enum metadata::ConfigResourceType;
+  start();
+  create_topic("t", id(1), 1);
+  create_topic("own", id(2), 1);
+  change(metadata::testing::config(topic, "own", "max.message.bytes", "2000"));
+  change(metadata::testing::config(broker, "", "message.max.bytes", "1000"));
+  EXPECT_EQ(settings("t")->log.max_message_bytes, 1000);
+  EXPECT_EQ(settings("own")->log.max_message_bytes, 2000);
+  change(metadata::testing::config(broker, "1", "message.max.bytes", "1500"));
+  EXPECT_EQ(settings("t")->log.max_message_bytes, 1500);
+  change(metadata::testing::config(broker, "1", "producer.id.expiration.ms", "77"));
+  EXPECT_EQ(settings("own")->log.producer_id_expiration_ms, 77);
+  create_topic("later", id(3), 1);
+  EXPECT_EQ(settings("later")->log.max_message_bytes, 1500);
+}
+
+TEST_F(SettingsTest, of_brokers_that_topics_do_not_depend_on_touch_none) {
+  using enum metadata::ConfigResourceType;
+  start();
+  create_topic("t", id(1), 1);
+  const auto before = settings("t");
+  change(metadata::testing::config(broker, "", "max.connections", "5"));
+  change(metadata::testing::config(broker, "2", "message.max.bytes", "1000"));
+  change(metadata::testing::config(broker, "", "message.max.bytes", "nonsense"));
+  EXPECT_EQ(settings("t"), before);
+}
+
+TEST_F(SettingsTest, that_are_written_oddly_count_as_what_they_mean) {
+  using enum metadata::ConfigResourceType;
+  start();
+  create_topic("t", id(1), 1);
+  change(metadata::testing::config(topic, "t", "compression.type", " gzip"), metadata::testing::config(topic, "t", "retention.ms", " +5 "),
+         metadata::testing::config(topic, "t", "min.cleanable.dirty.ratio", "0.25f"), metadata::testing::config(topic, "t", "cleanup.policy", "compact , compact"));
+  EXPECT_TRUE(settings("t")->target_compression.has_value());
+  EXPECT_EQ(settings("t")->log.retention_ms, 5);
+  EXPECT_EQ(settings("t")->log.min_cleanable_dirty_ratio, 0.25);
+  EXPECT_TRUE(settings("t")->log.cleanup_compact);
+  EXPECT_FALSE(settings("t")->log.cleanup_delete);
+}
+
 }  // namespace
 }  // namespace barnabas::broker

@@ -60,6 +60,36 @@ CONFIG_NAMES = ["retention.ms", "cleanup.policy", "segment.bytes", "preallocate"
                 "compression.type", "max.message.bytes", "nope", "retention.bytes", "flush.ms", "min.insync.replicas"]
 
 
+# By resource type: names, and (key, plausible values); secrets and what names ports or directories are left out.
+CONFIGS = {
+    2: ([*TOPICS, "full", "wide", "full", "unknown", "", "a b"], {
+        "retention.ms": ["1", "-1", "-2", " 5 ", "abc", ""], "cleanup.policy": ["compact", "delete", "compact,delete", "", "x"],
+        "segment.bytes": ["1048576", "1048575", "2000000"], "min.insync.replicas": ["1", "2", "0"], "nope": ["1"], "": ["1"],
+        "max.message.bytes": ["1000000", "-1"], "preallocate": ["true", "FALSE", "x"], "compression.type": ["gzip", "GZIP"],
+        "min.compaction.lag.ms": ["0", "10"], "max.compaction.lag.ms": ["5", "100"], "flush.ms": ["1", "0", "-1"],
+        "min.cleanable.dirty.ratio": ["0.25", "1", "1.5", "x"], "remote.storage.enable": ["true", "false"],
+        "leader.replication.throttled.replicas": ["0:1", "0:1,1:1", "*", "x", ""], "local.retention.ms": ["-2", "5"],
+        "unclean.leader.election.enable": ["true"], "compression.gzip.level": ["1", "0", "-1"], "segment.ms": ["1", "0"]}),
+    4: (["", "1", "", "1", "2", "x", "-1"], {
+        "log.cleaner.threads": ["1", "2", "0", "x"], "message.max.bytes": ["1048588", "2000000", "-1"],
+        "log.retention.ms": ["604800000", "0", "-1"], "log.cleanup.policy": ["compact", "delete", "delete,delete", "x"],
+        "log.segment.bytes": ["1073741824", "5"], "node.id": ["5"], "log.retention.hours": ["5"], "nope.plugin": ["x"],
+        "max.connections": ["1000", "-1"], "max.connections.per.ip.overrides": ["127.0.0.9:5", "127.0.0.9"],
+        "num.io.threads": ["8", "4", "50"], "min.insync.replicas": ["1", "2"], "compression.type": ["producer", "x"],
+        "ssl.keystore.location": ["/x"], "listener.name.foo.ssl.keystore.location": ["/x"], "log.roll.ms": ["1000000", "0"],
+        "unclean.leader.election.enable": ["false", "x"], "leader.replication.throttled.rate": ["100", "x"],
+        "log.message.timestamp.type": ["CreateTime", "x"], "background.threads": ["10", "9", "30"]}),
+    16: (["m1", "m2", ""], {"interval.ms": ["100", "99", "5000", "x"], "metrics": ["a,b", "", "*", "a,,b"],
+                            "match": ["client_id=a", "client_id", "x=y", "client_id=[", ""], "nope": ["1"]}),
+    32: (["g1", "g2", ""], {
+        "consumer.session.timeout.ms": ["45000", "1", "60001", "x"], "consumer.heartbeat.interval.ms": ["5000", "4999"],
+        "share.auto.offset.reset": ["latest", "x", "by_duration:PT1H"], "share.isolation.level": ["read_committed", "x"],
+        "streams.num.standby.replicas": ["0", "3"], "share.record.lock.duration.ms": ["30000", "1"], "nope": ["1"]}),
+    8: (["1", "2", "", "x"], {"root": ["INFO", "WARN", "info", ""], "no.such": ["INFO"]}),
+    99: (["x"], {"a": ["b"]}),
+}
+
+
 class Generator:
     """Makes a request's fields from its schema."""
 
@@ -67,8 +97,37 @@ class Generator:
         self.chance, self.repeats = chance, repeats
 
     def request(self, api, version):
+        if api in ("IncrementalAlterConfigs", "AlterConfigs") or api == "DescribeConfigs" and self.chance.random() < 0.7:
+            return self.configs(api)
+        if api == "ListConfigResources":
+            return {"resourceTypes": [self.chance.choice((2, 4, 8, 16, 32, 99, 0)) for _ in range(self.chance.choice((0, 1, 1, 2)))]} \
+                if version else {}
         codec = wire.codec(f"{api}Request", version)
         return self.struct(codec, codec.schema["fields"], api)
+
+    def configs(self, api):
+        chance, resources = self.chance, []
+        for _ in range(chance.choice((0, 1, 1, 1, 1, 2, 3))):
+            kind = chance.choice((2, 2, 2, 2, 4, 4, 16, 32, 8, 99))
+            names_, keys = CONFIGS[kind]
+            chosen = [chance.choice(list(keys)) for _ in range(chance.choice((0, 1, 1, 1, 2, 3)))]
+            if chance.random() > self.repeats:
+                chosen = list(dict.fromkeys(chosen))
+            configs = [{"name": key, "value": None if chance.random() < 0.08 else chance.choice(keys[key]),
+                        "configOperation": chance.choice((0, 0, 0, 1, 1, 2, 3))} for key in chosen]
+            resource = {"resourceType": kind, "resourceName": chance.choice(names_)}
+            if api == "DescribeConfigs":
+                # All of a broker's or the loggers' would only show how the brokers were started.
+                resource["configurationKeys"] = chosen if kind in (4, 8) and chosen else ["nope"] if kind in (4, 8) else None
+            else:
+                if api == "AlterConfigs":
+                    configs = [{"name": one["name"], "value": one["value"]} for one in configs]
+                resource["configs"] = configs
+            resources.append(resource)
+        resources = unlike(resources)
+        if api == "DescribeConfigs":
+            return {"resources": resources, "includeSynonyms": chance.random() < 0.5, "includeDocumentation": False}
+        return {"resources": resources, "validateOnly": chance.random() < 0.3}
 
     def struct(self, codec, fields, where):
         out = {}
@@ -271,7 +330,7 @@ def main():
             version = chance.choice(apis.versions(api))
             fields = generator.request(api, version)
             answers = {target: side.ask(api, version, fields) for target, side in sides.items()}
-            if api in ("CreateTopics", "DeleteTopics", "CreatePartitions"):
+            if api in ("CreateTopics", "DeleteTopics", "CreatePartitions", "AlterConfigs", "IncrementalAlterConfigs"):
                 time.sleep(0.1)  # Kafka's broker learns of it a moment later
             for path, kafka, barnabas in differing(answers["kafka"], answers["barnabas"]):
                 if path.rpartition(".")[2] in ignored:

@@ -176,8 +176,6 @@ class OfBrokers(Changing):
         with_this = Client(self.address)
         self.assertTrue(eventually(lambda: not self.is_let_in()))
         with_this.close()
-        self.alter(BROKER, "1", ("listener.name.plaintext.ssl.key.password", None))
-        self.alter(BROKER, "", ("max.connections.per.ip", None))
 
 
 if __name__ == "__main__":
