@@ -421,7 +421,7 @@ void BrokerProcess::Parts::start_tickers() {
   deadline_ticker.emplace([this] {
     constexpr std::chrono::milliseconds period{250};
     const Instant now = std::chrono::steady_clock::now();
-    if (partition_services->syncs_running.load(std::memory_order_relaxed) > 0) replicas->expire_waits(now);
+    partition_services->waiting.expire(now);
     gateway->expire(now);
     return now + period;
   });

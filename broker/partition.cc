@@ -8,6 +8,30 @@
 
 namespace barnabas::broker {
 
+void WaitingPartitions::add(std::shared_ptr<Partition> partition) {
+  const std::scoped_lock lock(mutex_);
+  partitions_.insert(std::move(partition));
+}
+
+void WaitingPartitions::remove(const std::shared_ptr<Partition>& partition) {
+  const std::scoped_lock lock(mutex_);
+  partitions_.erase(partition);
+}
+
+void WaitingPartitions::expire(Instant now) {
+  std::vector<std::shared_ptr<Partition>> partitions;
+  {
+    const std::scoped_lock lock(mutex_);
+    partitions.assign(partitions_.begin(), partitions_.end());
+  }
+  for (const auto& partition : partitions) partition->expire_waits(now);
+}
+
+std::size_t WaitingPartitions::size() const {
+  const std::scoped_lock lock(mutex_);
+  return partitions_.size();
+}
+
 Partition::Partition(storage::TopicPartition name, Uuid topic_id, std::shared_ptr<storage::Log> log,
                      LeaderEpoch leader_epoch, std::shared_ptr<const TopicSettings> settings,
                      PartitionServices& services)
@@ -70,6 +94,7 @@ void Partition::raise_high_watermark(Offset to) {
     // Sequentially consistent together with waiter_count_: either the waiter sees the new high watermark, or
     // this thread sees the waiter.
     if (high_watermark_.compare_exchange_weak(seen, to.value(), std::memory_order_seq_cst)) {
+      log_->note_high_watermark();
       if (waiter_count_.load(std::memory_order_seq_cst) == 0) return;
       const uint64_t appended = appended_bytes_.load(std::memory_order_relaxed);
       const uint64_t announced = announced_bytes_.exchange(appended, std::memory_order_relaxed);
@@ -121,21 +146,26 @@ void Partition::when_durable(Offset end, Instant deadline, DurableDone done) {
     here = active();
     if (here) durable_waits_.push_back({end, deadline, std::move(done)});
     start = here && !sync_running_;
-    sync_running_ |= here;
+    if (start) set_sync_running(true);
   }
   if (start) start_sync();
   if (!here) done(fail(ErrorKind::offline, name_.to_string() + " is no longer here"));
 }
 
+// With sync_mutex_ held, so that the two never part.
+void Partition::set_sync_running(bool running) {
+  if (sync_running_ == running) return;
+  sync_running_ = running;
+  running ? services_.waiting.add(shared_from_this()) : services_.waiting.remove(shared_from_this());
+}
+
 void Partition::start_sync() {
-  services_.syncs_running.fetch_add(1, std::memory_order_relaxed);
   if (services_.disk_pool.submit([self = shared_from_this()] { self->run_sync(); })) return;
-  services_.syncs_running.fetch_sub(1, std::memory_order_relaxed);
   std::vector<DurableWait> waits;
   {
     const std::scoped_lock lock(sync_mutex_);
     waits = std::exchange(durable_waits_, {});
-    sync_running_ = false;
+    set_sync_running(false);
   }
   const Error error{ErrorKind::closed, "the disk pool takes no more work"};
   for (DurableWait& wait : waits) wait.done(std::unexpected(error));
@@ -150,7 +180,6 @@ void Partition::run_sync() {
   }
   bool more = false;
   std::vector<DurableWait> finished = take_finished(durable, more);
-  services_.syncs_running.fetch_sub(1, std::memory_order_relaxed);
   // Those who came during this sync need another one; it starts before the finished ones are told, so that
   // the device has no pause.
   if (more) start_sync();
@@ -190,7 +219,7 @@ std::vector<Partition::DurableWait> Partition::take_finished(const Result<Offset
     finished = take_waits([&](const DurableWait& wait) { return wait.end <= *durable; });
   }
   more = !durable_waits_.empty();
-  sync_running_ = more;
+  set_sync_running(more);
   return finished;
 }
 

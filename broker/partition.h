@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <unordered_set>
 #include <vector>
 
 #include "base/clock.h"
@@ -27,6 +28,22 @@ class ProgressWaiter {
   virtual void on_progress(uint64_t bytes) = 0;
 };
 
+class Partition;
+
+/// The partitions in which somebody waits for the disk: few, however many there are. Thread-safe.
+class WaitingPartitions {
+ public:
+  void add(std::shared_ptr<Partition> partition);
+  void remove(const std::shared_ptr<Partition>& partition);
+  /// Ends the waits whose deadline is before `now` (Partition::expire_waits). To be called now and then.
+  void expire(Instant now);
+  std::size_t size() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_set<std::shared_ptr<Partition>> partitions_;
+};
+
 /// What a partition needs of its surroundings.
 struct PartitionServices {
   io::DiskPool& disk_pool;
@@ -34,8 +51,8 @@ struct PartitionServices {
   std::function<void(const storage::TopicPartition&, const Error&)> report_failure;
   /// log.flush.before.ack
   bool flush_before_ack = true;
-  /// Partitions whose sync is under way; while there is none, nobody waits for one.
-  std::atomic<int> syncs_running{0};
+  /// Those whose sync is under way; while there is none, nobody waits for one.
+  WaitingPartitions waiting = {};
 };
 
 /// One partition that this broker leads: its log, and who waits for it.
@@ -105,6 +122,7 @@ class Partition : public std::enable_shared_from_this<Partition> {
   /// Takes out what `finished` says is finished.
   template <class Predicate>
   std::vector<DurableWait> take_waits(Predicate finished);
+  void set_sync_running(bool running);
   void start_sync();
   void run_sync();
   std::vector<DurableWait> take_finished(const Result<Offset>& durable, bool& more);

@@ -136,7 +136,8 @@ TEST_F(PartitionTest, a_sync_that_hangs_ends_waits_at_their_deadline) {
   partition->when_durable(end, now, [&](const Result<void>& durable) { impatient.set(durable); });
   partition->when_durable(end, now + std::chrono::hours(1),
                           [&](const Result<void>& durable) { patient.set(durable); });
-  partition->expire_waits(now + std::chrono::seconds(1));
+  EXPECT_EQ(services.waiting.size(), 1u) << "partitions in which nobody waits cost the round nothing";
+  services.waiting.expire(now + std::chrono::seconds(1));
   const auto answer = impatient.wait();
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().kind, ErrorKind::timed_out);
@@ -144,6 +145,7 @@ TEST_F(PartitionTest, a_sync_that_hangs_ends_waits_at_their_deadline) {
   release.set_value();
   EXPECT_TRUE(patient.wait());
   EXPECT_EQ(partition->high_watermark(), end);
+  EXPECT_EQ(services.waiting.size(), 0u);
 }
 
 TEST_F(PartitionTest, deletion_ends_waits_for_the_disk_with_its_reason) {

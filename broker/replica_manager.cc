@@ -190,23 +190,6 @@ void ReplicaManager::lose(const std::vector<storage::TopicPartition>& lost) {
   }
 }
 
-template <class Action>
-void ReplicaManager::for_each_partition(Action action) const {
-  std::vector<TopicPtr> topics;
-  {
-    const std::shared_lock lock(mutex_);
-    topics.reserve(by_name_.size());
-    for (const auto& [name, topic] : by_name_) topics.push_back(topic);
-  }
-  for (const TopicPtr& topic : topics)
-    for (const auto& partition : topic->partitions)
-      if (partition != nullptr) action(*partition);
-}
-
-void ReplicaManager::expire_waits(Instant now) const {
-  for_each_partition([now](Partition& partition) { partition.expire_waits(now); });
-}
-
 std::optional<Offset> ReplicaManager::high_watermark(const storage::TopicPartition& name) const {
   const Found found = find(name.topic, name.partition);
   if (!found.partition) return std::nullopt;

@@ -41,9 +41,6 @@ class ReplicaManager {
   /// A log directory failed: its partitions answer kafka_storage_error from now on.
   void lose(const std::vector<storage::TopicPartition>& lost);
 
-  /// Ends waits for durability whose deadline has passed. To be called now and then.
-  void expire_waits(Instant now) const;
-
   /// For the checkpoint of high watermarks.
   std::optional<Offset> high_watermark(const storage::TopicPartition& name) const;
 
@@ -63,8 +60,6 @@ class ReplicaManager {
 
   /// Logs that the metadata do not know any more are not served, and kept for a person to look at.
   void set_aside_strays(const metadata::MetadataImage& image);
-  template <class Action>
-  void for_each_partition(Action action) const;
   static Found find_in(const HostedTopic& topic, PartitionIndex index);
   void remove_topic(const metadata::TopicImage& topic);
   void update_topic(const metadata::TopicImage& topic, const metadata::MetadataImage& image, bool is_new);

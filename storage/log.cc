@@ -22,6 +22,7 @@ LogState::LogState(io::Disk& disk, FilePool& pool, std::string directory, const 
     : files(std::make_shared<LogFiles>(disk, pool, std::move(directory))),
       topic(options.topic),
       partition(options.partition),
+      changes(options.changes),
       config(options.config) {}
 
 Result<void> LogState::check_writable() const {
@@ -117,6 +118,8 @@ void Log::assign_epoch_start(LeaderEpoch epoch, Offset start) {
   std::lock_guard state_lock(state_->mutex);
   state_->note_epoch(epoch, start);
 }
+
+void Log::note_high_watermark() const { state_->note_change(); }
 
 uint64_t Log::size_bytes() const {
   std::lock_guard lock(state_->mutex);

@@ -13,6 +13,7 @@
 #include "storage/file_pool.h"
 #include "storage/leader_epoch_cache.h"
 #include "storage/log_config.h"
+#include "storage/offset_changes.h"
 #include "storage/producer_state.h"
 
 namespace barnabas::storage {
@@ -112,6 +113,8 @@ class Log {
     /// The last run ended cleanly (clean-shutdown marker of the directory).
     bool clean = false;
     TimestampMs now;
+    /// Told of each offset that moves; may be null.
+    std::shared_ptr<OffsetChanges> changes = {};
   };
 
   /// Opens the log in `directory`, or makes an empty one there. After a clean stop this reads names and sizes
@@ -227,6 +230,9 @@ class Log {
 
   uint64_t size_bytes() const;
   std::vector<SegmentInfo> segments() const;  ///< oldest first
+
+  /// To be called when the high watermark, which the log does not keep, has moved.
+  void note_high_watermark() const;
 
   // --- the log as a thing ----------------------------------------------------------------------------------
 

@@ -189,6 +189,7 @@ Result<AppendResult> append(LogState& log, Appending& appending, TimestampMs now
     segment.set_size(position + appending.bytes.size());
     log.log_end.store(appending.last_offset() + 1, std::memory_order_release);
   }
+  log.note_change();
   if (log.first_unflushed_ms.load(std::memory_order_relaxed) < 0) log.first_unflushed_ms.store(now.value());
   segment.write_full_index_tails();
   return AppendResult{.base_offset = appending.base_offset(),

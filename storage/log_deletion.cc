@@ -61,6 +61,7 @@ Result<void> LogState::delete_segments(std::size_t first, std::size_t count) {
     if (from_front) log_start.store(std::max(log_start.load(), segments.front()->base_offset()));
     deleted_files.insert(deleted_files.end(), renamed.begin(), renamed.end());
     directory_dirty = true;
+    note_change();
   }
   return {};
 }
@@ -133,6 +134,7 @@ Result<Offset> Log::delete_records_before(Offset offset) {
     log.log_start.store(offset);
     if (log.epochs.truncate_from_start(offset)) log.epochs_dirty = true;
   }
+  log.note_change();
   if (log.producers) log.producers->log_start_moved(offset);
   return offset;
 }
@@ -161,6 +163,7 @@ Result<void> cut(LogState& log, Offset offset) {
     log.latest_epoch.store(latest ? latest->epoch : no_leader_epoch);
     log.directory_dirty = true;
   }
+  log.note_change();
   log.changed_since_open = true;
   if (keep + 1 < log.segments.size()) {
     BARNABAS_TRY(log.delete_segments(keep + 1, log.segments.size() - keep - 1));
@@ -204,6 +207,7 @@ Result<void> LogState::start_anew(Offset offset, TimestampMs now) {
   latest_epoch.store(no_leader_epoch);
   known_positions.clear();
   ++generation;
+  note_change();
   return {};
 }
 

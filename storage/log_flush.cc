@@ -80,6 +80,7 @@ Result<Offset> flush(LogState& log) {  // with flush_mutex held
   }
   std::lock_guard lock(log.mutex);
   log.recovery_point.store(unsynced.end, std::memory_order_release);
+  log.note_change();
   if (log.generation == unsynced.generation)
     log.known_positions.add(unsynced.end, unsynced.segments.back()->base_offset(), unsynced.end_position);
   return unsynced.end;

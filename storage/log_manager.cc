@@ -183,6 +183,7 @@ Result<std::shared_ptr<Log>> LogManager::open_new(const TopicPartition& name, co
   open_options.topic_id = options.topic_id;
   open_options.config = options.config;
   open_options.now = now;
+  open_options.changes = changes_;
   if (!open_options.config && options_.config_of) open_options.config = options_.config_of(name.topic);
   if (!open_options.config) open_options.config = std::make_shared<const LogConfig>();
   auto opened =
@@ -201,6 +202,7 @@ Result<std::shared_ptr<Log>> LogManager::open_new(const TopicPartition& name, co
                 directory->info.path + " went offline: " + directory->info.failure->message);
   }
   logs_.insert_or_assign(name, Entry{log, directory});
+  changes_->note();
   return log;
 }
 
@@ -218,6 +220,7 @@ Result<LogManager::Entry> LogManager::take_out(const TopicPartition& name, const
   directory.high_watermarks.erase(name);
   directory.cleaner_offsets.erase(name);
   directory.note_gone(name);
+  changes_->note();
   return entry;
 }
 

@@ -142,6 +142,9 @@ class LogManager {
   void set_high_watermark_source(std::function<std::optional<Offset>(const TopicPartition&)> source);
   /// Writes all four checkpoint files of every usable directory now. Blocks.
   void write_checkpoints();
+  /// Makes the log starts of these partitions durable. Costs what log-start-offset-checkpoint holds, not what
+  /// the node does. Blocks.
+  void checkpoint_log_starts(std::span<const TopicPartition> names);
 
   std::vector<LogDirectoryDescription> describe() const;
   const std::string& cluster_id() const { return cluster_id_; }
@@ -202,6 +205,11 @@ class LogManager {
   void expire_producers(TimestampMs wall);
   enum class CheckpointFile : uint8_t { recovery_point, log_start, high_watermark, cleaner };
   void checkpoint_all(CheckpointFile file);
+  /// As checkpoint_all, unless no log has moved since the last time.
+  void checkpoint_changes(CheckpointFile file);
+  Result<void> checkpoint_log_starts(Directory& directory,
+                                     std::span<const std::pair<TopicPartition, Entry>> logs);
+  Result<void> write_checkpoint(Directory& directory, CheckpointFile file, const OffsetCheckpoint& offsets);
   Result<void> checkpoint(Directory& directory, CheckpointFile file);
   Result<void> checkpoint_directory(Directory& directory);
   OffsetCheckpoint collect(const Directory& directory, CheckpointFile file) const;
@@ -221,6 +229,7 @@ class LogManager {
   const BrokerEpoch previous_broker_epoch_;
   std::vector<std::unique_ptr<Directory>> directories_;  // the list is fixed; what is in them is under mutex_
   PeriodicSchedule schedule_;
+  const std::shared_ptr<OffsetChanges> changes_ = std::make_shared<OffsetChanges>();
 
   mutable std::mutex mutex_;
   std::condition_variable name_is_free_;

@@ -41,6 +41,8 @@ struct LogManager::Directory {
   std::mutex checkpoint_mutex;  // one writer of checkpoint files at a time; taken before the manager's
   /// What each file holds, once it was written. Under checkpoint_mutex.
   std::array<std::optional<std::string>, checkpoint_files> written;
+  /// As of the last write of log-start-offset-checkpoint. Under checkpoint_mutex.
+  OffsetCheckpoint log_starts;
 
   std::string path_of(const std::string& name) const { return info.path + "/" + name; }
 };

@@ -138,6 +138,7 @@ void LogManager::load_one(Loading& loading, std::size_t index, TimestampMs now) 
   options.log_start_offset = value_or_zero(directory.start_offsets, task.name);
   options.clean = directory.info.clean;
   options.now = now;
+  options.changes = changes_;
   auto opened =
       Log::open(disk_, files_, directory.path_of(partition_directory_name(task.name)), std::move(options));
   if (!opened) {

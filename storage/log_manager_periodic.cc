@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "base/log.h"
 #include "storage/clean_shutdown.h"
@@ -37,13 +38,13 @@ Instant LogManager::tick(Instant now, TimestampMs wall) {
         clean_up(now, wall);
         break;
       case PeriodicJob::recovery_point_checkpoint:
-        checkpoint_all(CheckpointFile::recovery_point);
+        checkpoint_changes(CheckpointFile::recovery_point);
         break;
       case PeriodicJob::start_offset_checkpoint:
-        checkpoint_all(CheckpointFile::log_start);
+        checkpoint_changes(CheckpointFile::log_start);
         break;
       case PeriodicJob::high_watermark_checkpoint:
-        checkpoint_all(CheckpointFile::high_watermark);
+        checkpoint_changes(CheckpointFile::high_watermark);
         break;
       case PeriodicJob::producer_expiry:
         expire_producers(wall);
@@ -165,9 +166,26 @@ OffsetCheckpoint LogManager::collect(const Directory& directory, CheckpointFile 
   return offsets;
 }
 
-Result<void> LogManager::checkpoint(Directory& directory, CheckpointFile file) {
+// With checkpoint_mutex held.
+Result<void> LogManager::write_checkpoint(Directory& directory, CheckpointFile file,
+                                          const OffsetCheckpoint& offsets) {
   constexpr std::array names{recovery_point_offset_checkpoint, log_start_offset_checkpoint,
                              replication_offset_checkpoint, cleaner_offset_checkpoint};
+  const auto index = static_cast<std::size_t>(file);
+  std::string content = format_offset_checkpoint(offsets);
+  if (directory.written[index] == content) return {};
+  directory.written[index].reset();
+  Result<void> written = io::replace_file(disk_, directory.path_of(std::string(names[index])), content);
+  if (!written) {
+    // What is not there is the log directory itself: somebody removed or unmounted it.
+    if (written.error().kind == ErrorKind::not_found) written.error().kind = ErrorKind::io;
+    return written;
+  }
+  directory.written[index] = std::move(content);
+  return {};
+}
+
+Result<void> LogManager::checkpoint(Directory& directory, CheckpointFile file) {
   const auto index = static_cast<std::size_t>(file);
   const std::lock_guard guard(directory.checkpoint_mutex);
   uint64_t gone_generation = 0;
@@ -175,17 +193,9 @@ Result<void> LogManager::checkpoint(Directory& directory, CheckpointFile file) {
     const std::lock_guard lock(mutex_);
     gone_generation = directory.gone_generation;
   }
-  std::string content = format_offset_checkpoint(collect(directory, file));
-  if (directory.written[index] != content) {
-    directory.written[index].reset();
-    Result<void> written = io::replace_file(disk_, directory.path_of(std::string(names[index])), content);
-    if (!written) {
-      // What is not there is the log directory itself: somebody removed or unmounted it.
-      if (written.error().kind == ErrorKind::not_found) written.error().kind = ErrorKind::io;
-      return written;
-    }
-    directory.written[index] = std::move(content);
-  }
+  OffsetCheckpoint offsets = collect(directory, file);
+  BARNABAS_TRY(write_checkpoint(directory, file, offsets));
+  if (file == CheckpointFile::log_start) directory.log_starts = std::move(offsets);
   const std::lock_guard lock(mutex_);
   for (auto& [name, gone] : directory.gone) {
     if (gone.generation <= gone_generation) gone.files &= ~(1U << index);
@@ -216,9 +226,39 @@ void LogManager::checkpoint_all(CheckpointFile file) {
       const std::lock_guard guard(mutex_);
       if (!directory->info.usable()) continue;
     }
-    if (const auto written = checkpoint(*directory, file); !check(*directory, written))
+    if (const auto written = checkpoint(*directory, file); !check(*directory, written)) {
+      log_.warn("checkpoint not written: {}", written.error().message);
+      changes_->note();  // the next round tries again
+    }
+  }
+}
+
+void LogManager::checkpoint_changes(CheckpointFile file) {
+  if (changes_->take(static_cast<unsigned>(file))) checkpoint_all(file);
+}
+
+void LogManager::checkpoint_log_starts(std::span<const TopicPartition> names) {
+  std::map<Directory*, std::vector<std::pair<TopicPartition, Entry>>> by_directory;
+  for (const TopicPartition& name : names)
+    if (auto entry = find(name)) by_directory[entry->directory].emplace_back(name, std::move(*entry));
+  for (const auto& [directory, logs] : by_directory) {
+    if (const auto written = checkpoint_log_starts(*directory, logs); !check(*directory, written))
       log_.warn("checkpoint not written: {}", written.error().message);
   }
+}
+
+Result<void> LogManager::checkpoint_log_starts(Directory& directory,
+                                               std::span<const std::pair<TopicPartition, Entry>> logs) {
+  {
+    const std::lock_guard guard(directory.checkpoint_mutex);
+    if (directory.written[static_cast<std::size_t>(CheckpointFile::log_start)]) {
+      for (const auto& [name, entry] : logs)
+        if (const Offset start = entry.log->log_start_offset(); start > Offset{0})
+          directory.log_starts[name] = start;
+      return write_checkpoint(directory, CheckpointFile::log_start, directory.log_starts);
+    }
+  }
+  return checkpoint(directory, CheckpointFile::log_start);
 }
 
 void LogManager::write_checkpoints() {

@@ -512,6 +512,68 @@ TEST_F(LogManagerTest, unchanged_checkpoints_are_not_written_again) {
   EXPECT_EQ(disk_.calls(), 0U);
 }
 
+TEST_F(LogManagerTest, a_round_of_checkpoints_looks_at_no_log_while_none_has_moved) {
+  node_.options.retention_interval = std::chrono::hours(1);
+  start();
+  constexpr int logs = 100;
+  for (int i = 0; i < logs; ++i) create(partition("t", i));
+  int asked = 0;
+  node_->set_high_watermark_source([&](const TopicPartition&) {
+    ++asked;
+    return std::optional(Offset{0});
+  });
+  // A minute is enough for every kind of checkpoint.
+  const auto a_minute = [&] {
+    asked = 0;
+    disk_.reset_counters();
+    for (int i = 0; i < 13; ++i) node_->tick(node_.now += milliseconds(5'000), node_.wall);
+    return asked;
+  };
+  EXPECT_EQ(a_minute(), logs) << "once, since they are new";
+  EXPECT_EQ(a_minute(), 0);
+  EXPECT_EQ(disk_.calls(), 0u) << "an idle node leaves its disk alone";
+  ASSERT_TRUE(append(*node_->get(partition("t", 7)).value(), "x", node_.wall));
+  EXPECT_EQ(a_minute(), logs);
+  EXPECT_EQ(a_minute(), 0);
+  node_->get(partition("t", 8)).value()->note_high_watermark();
+  EXPECT_EQ(a_minute(), logs);
+  ASSERT_TRUE(node_->remove(partition("t", 9), node_.now));
+  EXPECT_EQ(a_minute(), logs - 1);
+  EXPECT_EQ(a_minute(), 0);
+}
+
+TEST_F(LogManagerTest, a_checkpoint_that_could_not_be_written_is_tried_again) {
+  start();
+  create(partition("t", 0));
+  disk_.add_fault(
+      {.call = io::DiskCall::write, .path_part = "replication-offset-checkpoint", .system_error = 28});
+  node_->set_high_watermark_source([](const TopicPartition&) { return std::optional(Offset{5}); });
+  for (int i = 0; i < 4; ++i) node_->tick(node_.now += milliseconds(5'000), node_.wall);
+  EXPECT_FALSE(disk_.fault_pending());
+  EXPECT_NE(disk_.content("/a/replication-offset-checkpoint").value_or("").find("t 0 5"), std::string::npos);
+}
+
+TEST_F(LogManagerTest, log_starts_that_were_moved_are_durable_at_the_price_of_one_file) {
+  start();
+  for (int i = 0; i < 50; ++i) create(partition("t", i));
+  for (const int moved : {3, 4}) {
+    const auto log = node_->get(partition("t", moved)).value();
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(append(*log, "x", node_.wall));
+    ASSERT_TRUE(log->flush());
+    ASSERT_TRUE(log->delete_records_before(Offset{moved}));
+    disk_.reset_counters();
+    const TopicPartition name = partition("t", moved);
+    node_->checkpoint_log_starts(std::span(&name, 1));
+    EXPECT_EQ(disk_.calls(io::DiskCall::rename), 1u);
+    EXPECT_LT(disk_.calls(), 10u);
+  }
+  node_.crash();
+  disk_.power_cut();
+  start();
+  EXPECT_EQ(node_->get(partition("t", 3)).value()->log_start_offset(), Offset{3});
+  EXPECT_EQ(node_->get(partition("t", 4)).value()->log_start_offset(), Offset{4});
+}
+
 TEST_F(LogManagerTest, flushes_are_done_when_the_topic_wants_them) {
   node_.config.flush_ms = 1000;
   node_.options.flush_interval = milliseconds(500);

@@ -53,6 +53,9 @@ struct LogState {
   io::Disk& disk() { return files->disk(); }
   /// offline or closed, when the log takes no more writes.
   Result<void> check_writable() const;
+  void note_change() const {
+    if (changes) changes->note();
+  }
   /// Remembers that the log cannot be trusted any more, and passes the error on.
   std::unexpected<Error> broken_by(Error error);
 
@@ -85,6 +88,7 @@ struct LogState {
   const std::shared_ptr<LogFiles> files;
   const std::string topic;
   const PartitionIndex partition;
+  const std::shared_ptr<OffsetChanges> changes;
   RecoveryReport recovery;
 
   std::mutex flush_mutex;    ///< one flush at a time

@@ -31,6 +31,7 @@ ErrorCode delete_from(Call& call, std::string_view topic,
 
 DeleteRecordsResponse delete_all(Call& call, const DeleteRecordsRequest& request) {
   DeleteRecordsResponse response;
+  std::vector<storage::TopicPartition> moved;
   for (const auto& topic : request.topics) {
     auto& result = response.topics.emplace_back();
     result.name = topic.name;
@@ -39,10 +40,14 @@ DeleteRecordsResponse delete_all(Call& call, const DeleteRecordsRequest& request
       answer.partition_index = wanted.partition_index;
       const ErrorCode error = delete_from(call, topic.name, wanted, answer);
       answer.error_code = to_wire(error);
-      if (error != ErrorCode::none) answer.low_watermark = -1;
+      if (error != ErrorCode::none) {
+        answer.low_watermark = -1;
+      } else {
+        moved.push_back({topic.name.str(), PartitionIndex{wanted.partition_index}});
+      }
     }
   }
-  call.services().logs.write_checkpoints();
+  call.services().logs.checkpoint_log_starts(moved);
   return response;
 }
 
