@@ -10,9 +10,9 @@
 #include <mutex>
 #include <thread>
 
-#include "app/kept_metadata.h"
 #include "app/connection_limits.h"
 #include "app/dynamic_settings.h"
+#include "app/kept_metadata.h"
 #include "app/listeners.h"
 #include "app/refused_settings.h"
 #include "base/log.h"
