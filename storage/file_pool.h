@@ -51,6 +51,9 @@ class FilePool {
     return open(slot, path(), mode);
   }
 
+  /// The file of a slot, if it is open.
+  std::shared_ptr<io::File> find_open(Slot& slot) { return find(slot); }
+
   /// Puts a file that was opened elsewhere into a slot.
   void put(Slot& slot, std::shared_ptr<io::File> file);
 

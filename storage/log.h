@@ -82,6 +82,9 @@ struct SegmentInfo {
 };
 
 struct LogState;
+struct CleaningNeed;
+struct CleaningTools;
+struct CleaningResult;
 
 /// The log of one partition: a directory of segments as Apache Kafka lays it out
 /// (docs/formats/log-segment.md).
@@ -110,6 +113,8 @@ class Log {
     /// From the checkpoint files; 0 when they have no entry.
     Offset recovery_point{0};
     Offset log_start_offset{0};
+    /// Where compaction has come to; nothing when the checkpoint has no entry.
+    std::optional<Offset> cleaned_to = std::nullopt;
     /// The last run ended cleanly (clean-shutdown marker of the directory).
     bool clean = false;
     TimestampMs now;
@@ -219,6 +224,20 @@ class Log {
   Result<Offset> delete_records_before(Offset offset);
   /// Paths of files that were renamed away since the last call; to be removed after file.delete.delay.ms.
   std::vector<std::string> take_deleted_files();
+
+  /// What there is to compact (cleaner_rules.h), whatever the cleanup policy. Looks into files only if there
+  /// is something, and then once for each segment.
+  Result<CleaningNeed> cleaning_need(TimestampMs now, Offset high_watermark);
+  /// Compacts [need.first_dirty, need.first_uncleanable), or as much of it as the key map has room for, and
+  /// all that is before. Appends, reads and everything else go on meanwhile, and readers that hold a slice
+  /// keep it; one call at a time. Flushes before. A crash at any moment leaves each segment as it was or
+  /// compacted; so do errors. ErrorKind::corrupt, invalid_record, unsupported: some batch is damaged, and the
+  /// same will happen again. no_space: some other time. Blocks.
+  Result<CleaningResult> clean(const CleaningNeed& need, CleaningTools& tools, TimestampMs now);
+  /// Where the last compaction ended; for the cleaner-offset-checkpoint, which the caller writes.
+  std::optional<Offset> cleaned_to() const;
+  /// For a log that was copied from another one.
+  void set_cleaned_to(std::optional<Offset> offset);
 
   /// Drops every batch that ends at or above `offset`, durably. Does nothing when that is not below the log
   /// end. The caller writes the recovery-point checkpoint before it appends again. An error breaks the log.

@@ -33,6 +33,8 @@ Result<std::vector<RetentionSegment>> retention_facts(LogState& log, TimestampMs
     RetentionSegment fact{.next_offset = is_active ? log.log_end.load() : log.segments[i + 1]->base_offset(),
                           .size_bytes = segment.size(),
                           .largest_timestamp = now};
+    // Compaction has left nothing of it: it must not keep what follows from growing old.
+    if (!is_active && fact.size_bytes == 0) fact.largest_timestamp = no_timestamp;
     if (look_up && fact.size_bytes != 0) {
       BARNABAS_ASSIGN(const auto max, segment.max_timestamp());
       fact.largest_timestamp = max.timestamp >= TimestampMs{0} ? max.timestamp : segment.created();
@@ -165,6 +167,7 @@ Result<void> cut(LogState& log, Offset offset) {
   }
   log.note_change();
   log.changed_since_open = true;
+  log.note_truncation(offset);
   if (keep + 1 < log.segments.size()) {
     BARNABAS_TRY(log.delete_segments(keep + 1, log.segments.size() - keep - 1));
     // Were the cut below to survive a power cut and this not, there would be a hole.
@@ -174,8 +177,7 @@ Result<void> cut(LogState& log, Offset offset) {
   BARNABAS_ASSIGN(const auto first_gone, segment.find_batch(offset, segment.size()));
   BARNABAS_TRY(segment.truncate(first_gone ? first_gone->position : segment.size()));
   const std::string transactions_path = segment.path(transaction_index_suffix);
-  BARNABAS_ASSIGN(std::vector<AbortedTransaction> aborted,
-                  transaction_index::read(log.disk(), transactions_path));
+  BARNABAS_ASSIGN(std::vector<AbortedTransaction> aborted, segment.aborted_transactions());
   if (std::erase_if(aborted, [&](const AbortedTransaction& item) { return item.last_offset >= offset; }) != 0)
     BARNABAS_TRY(transaction_index::write(log.disk(), transactions_path, aborted));
   return log.rebuild_producers();
@@ -195,6 +197,7 @@ Result<void> LogState::start_anew(Offset offset, TimestampMs now) {
   producers = std::make_unique<ProducerState>();
   maybe_unstable.store(false);
   changed_since_open = true;
+  note_truncation(offset);
   std::lock_guard lock(mutex);
   segments.clear();
   segments.push_back(std::move(segment));

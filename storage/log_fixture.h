@@ -98,6 +98,7 @@ class TestLog {
                              .config = std::make_shared<LogConfig>(config),
                              .recovery_point = recovery_point,
                              .log_start_offset = log_start,
+                             .cleaned_to = cleaned_to,
                              .clean = clean,
                              .now = now});
     if (!opened) return std::unexpected(opened.error());
@@ -129,6 +130,7 @@ class TestLog {
   void checkpoint() {
     recovery_point = log->recovery_point();
     log_start = log->log_start_offset();
+    cleaned_to = log->cleaned_to();
   }
 
   Result<AppendResult> try_append(Bytes bytes, AppendOrigin origin = AppendOrigin::client) {
@@ -194,6 +196,7 @@ class TestLog {
   TimestampMs now{1'000'000};
   Offset recovery_point{0};
   Offset log_start{0};
+  std::optional<Offset> cleaned_to;
   std::unique_ptr<Log> log;
 };
 

@@ -54,8 +54,11 @@ Result<void> complete_swap(LogFiles& files, const std::vector<std::string>& swap
     }
   }
   for (const std::string& swap : swaps) {
-    names.emplace_back(without(swap, swap_suffix));
-    BARNABAS_TRY(files.disk().rename(files.path(swap), files.path(names.back())));
+    std::string name(without(swap, swap_suffix));
+    BARNABAS_TRY(files.disk().rename(files.path(swap), files.path(name)));
+    // One without records covers nothing, so what it replaces may still be there; and a repeated start may
+    // find what an earlier one has begun.
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
   return {};
 }

@@ -147,6 +147,8 @@ Result<std::unique_ptr<LogState>> open_log(io::Disk& disk, FilePool& pool, std::
     BARNABAS_TRY(log->start_anew(options.log_start_offset, options.now));
   }
   log->log_start.store(std::max(options.log_start_offset, log->segments.front()->base_offset()));
+  // A checkpoint beyond what a power cut has left says nothing any more.
+  if (options.cleaned_to && *options.cleaned_to <= log->log_end.load()) log->cleaned_to = options.cleaned_to;
   if (log->epochs_loaded) {
     log->epochs.truncate_from_start(log->log_start.load());
     const auto latest = log->epochs.latest();

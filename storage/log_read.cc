@@ -117,18 +117,8 @@ Result<ReadResult> read_log(LogState& log, Offset from, uint64_t max_bytes, Offs
   }
 }
 
-}  // namespace
-
-Result<ReadResult> Log::read(Offset from, uint64_t max_bytes, Offset upper_bound, bool at_least_one_batch) {
-  auto result = read_log(*state_, from, max_bytes, upper_bound, at_least_one_batch);
-  // The segment was found, and then deleted and removed before its file could be opened.
-  if (!result && result.error().kind == ErrorKind::not_found && from < state_->log_start.load())
-    return outside(*state_, from);
-  return result;
-}
-
-Result<std::vector<AbortedTransaction>> Log::aborted_transactions(Offset from, Offset upper_bound) {
-  LogState& log = *state_;
+Result<std::vector<AbortedTransaction>> read_aborted_transactions(LogState& log, Offset from,
+                                                                  Offset upper_bound) {
   std::vector<std::shared_ptr<LogSegment>> segments;
   {
     std::lock_guard lock(log.mutex);
@@ -137,8 +127,7 @@ Result<std::vector<AbortedTransaction>> Log::aborted_transactions(Offset from, O
   }
   std::vector<AbortedTransaction> found;
   for (const auto& segment : segments) {
-    BARNABAS_ASSIGN(const std::vector<AbortedTransaction> entries,
-                    transaction_index::read(log.disk(), segment->path(transaction_index_suffix)));
+    BARNABAS_ASSIGN(const std::vector<AbortedTransaction> entries, segment->aborted_transactions());
     for (const AbortedTransaction& entry : entries) {
       if (entry.last_offset >= from && entry.first_offset < upper_bound) found.push_back(entry);
       // Everything below was decided when this one was: no later entry can touch the range.
@@ -146,6 +135,25 @@ Result<std::vector<AbortedTransaction>> Log::aborted_transactions(Offset from, O
     }
   }
   return found;
+}
+
+}  // namespace
+
+Result<ReadResult> Log::read(Offset from, uint64_t max_bytes, Offset upper_bound, bool at_least_one_batch) {
+  auto result = state_->with_steady_segments(
+      [&] { return read_log(*state_, from, max_bytes, upper_bound, at_least_one_batch); });
+  // The segment was found, and then deleted and removed before its file could be opened.
+  if (!result && result.error().kind == ErrorKind::not_found && from < state_->log_start.load())
+    return outside(*state_, from);
+  return result;
+}
+
+Result<std::vector<AbortedTransaction>> aborted_transactions(LogState& log, Offset from, Offset upper_bound) {
+  return log.with_steady_segments([&] { return read_aborted_transactions(log, from, upper_bound); });
+}
+
+Result<std::vector<AbortedTransaction>> Log::aborted_transactions(Offset from, Offset upper_bound) {
+  return storage::aborted_transactions(*state_, from, upper_bound);
 }
 
 }  // namespace barnabas::storage

@@ -8,6 +8,16 @@
 
 namespace barnabas::storage {
 
+namespace {
+
+// The active segment is never compacted.
+int64_t segment_age_max(const LogConfig& config) {
+  return config.cleanup_compact ? std::min(config.segment_ms, config.max_compaction_lag_ms)
+                                : config.segment_ms;
+}
+
+}  // namespace
+
 bool LogState::must_roll(uint64_t bytes, TimestampMs max_timestamp, Offset last_offset, TimestampMs now,
                          Result<void>& error) {
   LogSegment& segment = active();
@@ -24,9 +34,7 @@ bool LogState::must_roll(uint64_t bytes, TimestampMs max_timestamp, Offset last_
   // Kafka's clock here is the records' own: old data that is loaded in one go does not make a segment per
   // batch.
   const int64_t waited = *first >= TimestampMs{0} ? max_timestamp - *first : now - segment.created();
-  int64_t limit = config->segment_ms;
-  if (config->cleanup_compact) limit = std::min(limit, config->max_compaction_lag_ms);
-  return waited > limit - roll_jitter_ms;
+  return waited > segment_age_max(*config) - roll_jitter_ms;
 }
 
 Result<void> LogState::roll(Offset base_offset, TimestampMs now) {
@@ -55,7 +63,7 @@ Result<bool> Log::roll_if_due(TimestampMs now) {
   if (segment.size() == 0) return false;
   BARNABAS_ASSIGN(const TimestampMs first, segment.first_timestamp());
   const TimestampMs begun = first >= TimestampMs{0} ? first : segment.created();
-  if (now - begun <= state_->config->segment_ms - state_->roll_jitter_ms) return false;
+  if (now - begun <= segment_age_max(*state_->config) - state_->roll_jitter_ms) return false;
   BARNABAS_TRY(segment.prepare_append());
   BARNABAS_TRY(state_->roll(state_->log_end.load(), now));
   return true;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/assert.h"
+#include "storage/transaction_index.h"
 
 namespace barnabas::storage {
 
@@ -14,8 +15,9 @@ LogSegment::LogSegment(std::shared_ptr<LogFiles> files, Offset base_offset, uint
 }
 
 Result<std::shared_ptr<LogSegment>> LogSegment::create(std::shared_ptr<LogFiles> files, Offset base_offset,
-                                                       TimestampMs created) {
+                                                       TimestampMs created, SegmentNames names) {
   auto segment = std::make_shared<LogSegment>(std::move(files), base_offset, 0, created);
+  segment->names_.store(names);
   io::Disk& disk = segment->files_->disk();
   for (std::string_view suffix : {offset_index_suffix, time_index_suffix, log_suffix}) {
     const std::string path = segment->path(suffix);
@@ -33,28 +35,38 @@ Result<std::shared_ptr<LogSegment>> LogSegment::create(std::shared_ptr<LogFiles>
   return segment;
 }
 
-std::string LogSegment::path(std::string_view suffix) const {
+std::string LogSegment::path_with(std::string_view suffix, SegmentNames names) const {
+  constexpr std::string_view endings[] = {"", cleaned_suffix, swap_suffix, deleted_suffix};
   std::string path = files_->path(base_offset_, suffix);
-  if (deleted_.load(std::memory_order_acquire)) path.append(deleted_suffix);
-  return path;
+  return path.append(endings[static_cast<std::size_t>(names)]);
+}
+
+std::string LogSegment::path(std::string_view suffix) const {
+  return path_with(suffix, names_.load(std::memory_order_acquire));
+}
+
+Result<std::shared_ptr<io::File>> LogSegment::open_file(std::string_view suffix, io::OpenMode mode) {
+  std::shared_lock lock(names_mutex_);
+  return files_->disk().open(path(suffix), mode);
 }
 
 Result<std::shared_ptr<io::File>> LogSegment::file() {
-  const auto open = [this] {
-    return files_->pool().get(log_slot_, io::OpenMode::read_write, [this] { return path(log_suffix); });
-  };
-  const bool deleted_before = deleted_.load(std::memory_order_acquire);
-  auto file = open();
-  // Renamed between asking for the name and opening it.
-  if (!file && file.error().kind == ErrorKind::not_found &&
-      deleted_before != deleted_.load(std::memory_order_acquire))
-    file = open();
-  return file;
+  if (auto open = files_->pool().find_open(log_slot_)) return open;
+  std::shared_lock lock(names_mutex_);
+  return files_->pool().get(log_slot_, io::OpenMode::read_write, [this] { return path(log_suffix); });
 }
 
 Result<std::shared_ptr<io::File>> LogSegment::index_file(bool create) {
+  if (auto open = files_->pool().find_open(index_slot_)) return open;
+  std::shared_lock lock(names_mutex_);
   return files_->pool().get(index_slot_, create ? io::OpenMode::create : io::OpenMode::read_write,
                             [this] { return path(offset_index_suffix); });
+}
+
+Result<std::vector<AbortedTransaction>> LogSegment::aborted_transactions() {
+  if (!may_have_aborted()) return std::vector<AbortedTransaction>{};
+  std::shared_lock lock(names_mutex_);
+  return transaction_index::read(files_->disk(), path(transaction_index_suffix));
 }
 
 // --- loading -----------------------------------------------------------------------------------------------
@@ -81,7 +93,7 @@ Result<bool> LogSegment::load_offset_index() {
 }
 
 Result<bool> LogSegment::load_time_index() {
-  auto file = files_->disk().open(path(time_index_suffix), io::OpenMode::read_write);
+  auto file = open_file(time_index_suffix, io::OpenMode::read_write);
   if (!file && file.error().kind == ErrorKind::not_found) return false;
   if (!file) return std::unexpected(std::move(file).error());
   BARNABAS_ASSIGN(const uint64_t bytes, (*file)->size());
@@ -173,8 +185,7 @@ Result<Offset> LogSegment::offset_before_timestamp(TimestampMs timestamp) {
   BARNABAS_TRY(load_indexes());
   if (auto entry = time_index_.find_last_in_tail(below_or_at)) return base_offset_ + entry->relative_offset;
   if (time_index_.stored() == 0) return base_offset_;
-  BARNABAS_ASSIGN(const std::shared_ptr<io::File> times,
-                  files_->disk().open(path(time_index_suffix), io::OpenMode::read));
+  BARNABAS_ASSIGN(const std::shared_ptr<io::File> times, open_file(time_index_suffix, io::OpenMode::read));
   auto found = find_last_in_file<TimeIndexEntry>(*times, time_index_.stored(), below_or_at);
   if (!found) return std::unexpected(std::move(found).error());
   return *found ? base_offset_ + (*found)->first.relative_offset : base_offset_;

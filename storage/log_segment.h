@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,18 @@
 
 namespace barnabas::storage {
 
+struct AbortedTransaction;
+
 /// For indexes that are made again where no setting is at hand.
 inline constexpr int32_t default_index_interval_bytes = 4096;
+
+/// What follows the names of a segment's files.
+enum class SegmentNames : uint8_t {
+  plain,
+  cleaned,  ///< ".cleaned": being made by a compaction
+  swap,     ///< ".swap": finished, about to take the place of others
+  deleted,  ///< ".deleted"
+};
 
 /// One segment of a log: the file of batches and its indexes. What the indexes say is loaded when it is first
 /// needed, made again from the batches when it is missing or wrong, and for new batches kept in memory in
@@ -32,12 +43,16 @@ class LogSegment {
   LogSegment(std::shared_ptr<LogFiles> files, Offset base_offset, uint64_t size, TimestampMs created);
   /// Makes the files of an empty segment. What may lie there from an earlier attempt goes.
   static Result<std::shared_ptr<LogSegment>> create(std::shared_ptr<LogFiles> files, Offset base_offset,
-                                                    TimestampMs created);
+                                                    TimestampMs created,
+                                                    SegmentNames names = SegmentNames::plain);
 
   Offset base_offset() const { return base_offset_; }
   uint64_t size() const { return size_.load(std::memory_order_acquire); }
   TimestampMs created() const { return created_; }
+  /// What a file is called now. Whoever opens one by its name does so through open_file.
   std::string path(std::string_view suffix) const;
+  /// Opens a file of the segment under the name that it has now: no renaming comes in between.
+  Result<std::shared_ptr<io::File>> open_file(std::string_view suffix, io::OpenMode mode);
 
   /// The log file, open for reading and writing.
   Result<std::shared_ptr<io::File>> file();
@@ -101,8 +116,18 @@ class LogSegment {
   /// What is there has survived a clean stop.
   void assume_synced();
 
-  /// Renames all files to "….deleted"; their new names. Look-ups that run go on.
-  Result<std::vector<std::string>> mark_deleted();
+  /// Gives all files new names, which it returns. Look-ups that run go on. After an error some have the new
+  /// name and some the old one.
+  Result<std::vector<std::string>> rename_to(SegmentNames names);
+  Result<std::vector<std::string>> mark_deleted() { return rename_to(SegmentNames::deleted); }
+  /// The transactions in the segment's index; empty when there is no index.
+  Result<std::vector<AbortedTransaction>> aborted_transactions();
+  /// Bytes of the index files, when they are complete.
+  struct IndexBytes {
+    uint64_t offsets = 0;
+    uint64_t times = 0;
+  };
+  Result<IndexBytes> index_bytes();
   /// There may be a transaction index; without it, no reader need ask the disk.
   bool may_have_aborted() const { return may_have_aborted_.load(std::memory_order_acquire); }
   void set_may_have_aborted(bool may) { may_have_aborted_.store(may, std::memory_order_release); }
@@ -116,6 +141,8 @@ class LogSegment {
   Result<bool> load_time_index();
   Result<void> rebuild_locked(int32_t index_interval_bytes);
   Result<std::shared_ptr<io::File>> index_file(bool create);
+  std::string path_with(std::string_view suffix, SegmentNames names) const;
+  bool deleted() const { return names_.load(std::memory_order_acquire) == SegmentNames::deleted; }
   Result<void> clear_index_files();
   Result<void> write_tails();
   template <class BelowOrAt>
@@ -126,7 +153,10 @@ class LogSegment {
   const TimestampMs created_;
   std::atomic<uint64_t> size_;
   std::atomic<uint64_t> synced_size_ = 0;
-  std::atomic<bool> deleted_ = false;
+  std::atomic<SegmentNames> names_ = SegmentNames::plain;
+  /// Held shared while a file is opened by its name, alone while names change: what a name stands for may be
+  /// another segment's file afterwards.
+  mutable std::shared_mutex names_mutex_;
   std::atomic<bool> may_have_aborted_ = false;
   FilePool::Slot log_slot_;
   FilePool::Slot index_slot_;

@@ -42,7 +42,7 @@ Result<void> LogSegment::write_tails() {
   }
   if (time_index_.has_tail()) {
     BARNABAS_ASSIGN(const std::shared_ptr<io::File> times,
-                    files_->disk().open(path(time_index_suffix), io::OpenMode::create));
+                    open_file(time_index_suffix, io::OpenMode::create));
     BARNABAS_TRY(time_index_.write_tail(*times));
   }
   return {};
@@ -73,8 +73,7 @@ Result<void> LogSegment::finish_indexes() {
 Result<void> LogSegment::clear_index_files() {
   BARNABAS_ASSIGN(const std::shared_ptr<io::File> offsets, index_file(true));
   BARNABAS_TRY(offsets->truncate(0));
-  BARNABAS_ASSIGN(const std::shared_ptr<io::File> times,
-                  files_->disk().open(path(time_index_suffix), io::OpenMode::create));
+  BARNABAS_ASSIGN(const std::shared_ptr<io::File> times, open_file(time_index_suffix, io::OpenMode::create));
   return times->truncate(0);
 }
 
@@ -128,7 +127,7 @@ Result<void> LogSegment::rebuild_locked(int32_t index_interval_bytes) {
   BARNABAS_ASSIGN(const std::shared_ptr<io::File> offsets_file, index_file(true));
   BARNABAS_TRY(offsets.write_tail(*offsets_file));
   BARNABAS_ASSIGN(const std::shared_ptr<io::File> times_file,
-                  files_->disk().open(path(time_index_suffix), io::OpenMode::create));
+                  open_file(time_index_suffix, io::OpenMode::create));
   BARNABAS_TRY(times.write_tail(*times_file));
   offset_index_ = std::move(offsets);
   time_index_ = std::move(times);
@@ -157,7 +156,7 @@ Result<void> LogSegment::sync(bool with_indexes) {
   if (synced_size_.load(std::memory_order_acquire) < written) {
     auto log = file();
     // Deleted meanwhile, and gone for good.
-    if (!log && log.error().kind == ErrorKind::not_found && deleted_.load()) return {};
+    if (!log && log.error().kind == ErrorKind::not_found && deleted()) return {};
     if (!log) return std::unexpected(std::move(log).error());
     BARNABAS_TRY((*log)->sync_data());
     synced_size_.store(written, std::memory_order_release);
@@ -169,7 +168,7 @@ Result<void> LogSegment::sync(bool with_indexes) {
     indexes_synced_ = true;
   }
   for (std::string_view suffix : {offset_index_suffix, time_index_suffix, transaction_index_suffix}) {
-    auto file = files_->disk().open(path(suffix), io::OpenMode::read_write);
+    auto file = open_file(suffix, io::OpenMode::read_write);
     if (!file && file.error().kind == ErrorKind::not_found) continue;
     if (!file) return std::unexpected(std::move(file).error());
     BARNABAS_TRY((*file)->sync_data());
@@ -183,23 +182,29 @@ void LogSegment::assume_synced() {
   indexes_synced_ = true;
 }
 
-Result<std::vector<std::string>> LogSegment::mark_deleted() {
+Result<std::vector<std::string>> LogSegment::rename_to(SegmentNames names) {
   std::vector<std::string> renamed;
-  io::Disk& disk = files_->disk();
+  std::lock_guard lock(names_mutex_);
+  const SegmentNames before = names_.load();
   for (std::string_view suffix :
        {log_suffix, offset_index_suffix, time_index_suffix, transaction_index_suffix}) {
-    const std::string name = files_->path(base_offset_, suffix);
-    std::string deleted = name + std::string(deleted_suffix);
-    auto result = disk.rename(name, deleted);
+    std::string now = path_with(suffix, names);
+    auto result = files_->disk().rename(path_with(suffix, before), now);
     if (!result && result.error().kind == ErrorKind::not_found) continue;
     if (!result) return std::unexpected(std::move(result).error());
-    // Look-ups open files by their new name from here on.
-    if (suffix == log_suffix) deleted_.store(true, std::memory_order_release);
-    renamed.push_back(std::move(deleted));
+    renamed.push_back(std::move(now));
   }
-  deleted_.store(true, std::memory_order_release);
-  release_files();
+  names_.store(names, std::memory_order_release);
+  // A file that is to be removed shall not be held open.
+  if (names == SegmentNames::deleted) release_files();
   return renamed;
+}
+
+Result<LogSegment::IndexBytes> LogSegment::index_bytes() {
+  std::lock_guard lock(mutex_);
+  if (size() != 0) BARNABAS_TRY(load_indexes());
+  return IndexBytes{uint64_t{offset_index_.count()} * OffsetIndexEntry::size_bytes,
+                    uint64_t{time_index_.count()} * TimeIndexEntry::size_bytes};
 }
 
 void LogSegment::release_files() {

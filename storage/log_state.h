@@ -76,6 +76,12 @@ struct LogState {
   /// Everything goes; with flush_mutex held too.
   Result<void> start_anew(Offset offset, TimestampMs now);
   void truncate_snapshots(Offset above);
+  /// The log was cut at `offset`: nothing behind is compacted, and a compaction that runs must not go on.
+  void note_truncation(Offset offset);
+  /// `made`, whose files are called ".swap", takes the place of `old`; false: those are not what the log has
+  /// any more, and nothing was done. An error breaks the log.
+  Result<bool> replace_segments(const std::vector<std::shared_ptr<LogSegment>>& old,
+                                const std::shared_ptr<LogSegment>& made, uint64_t truncations_before);
   Result<void> apply_to_producers(io::File& file, const BatchAt& batch);
 
   // With mutex held.
@@ -84,6 +90,17 @@ struct LogState {
   /// above.
   std::size_t segment_index(Offset offset) const;
   void note_epoch(LeaderEpoch epoch, Offset start);
+
+  /// Asks again when segments were replaced or cut meanwhile: a file that was found by its old name may be
+  /// another one by now. Without locks held.
+  template <class Ask>
+  auto with_steady_segments(Ask&& ask) const {
+    while (true) {
+      const uint64_t before = generation.load(std::memory_order_acquire);
+      auto answer = ask();
+      if (generation.load(std::memory_order_acquire) == before) return answer;
+    }
+  }
 
   const std::shared_ptr<LogFiles> files;
   const std::string topic;
@@ -113,6 +130,9 @@ struct LogState {
   std::vector<Offset> snapshots;             ///< offsets of snapshot files, ascending
   int64_t roll_jitter_ms = 0;
   bool changed_since_open = false;
+  uint64_t truncations = 0;
+  /// Where the last compaction ended; nothing: there was none that is known.
+  std::optional<Offset> cleaned_to;
 
   // With mutex.
   LeaderEpochCache epochs;
@@ -125,7 +145,8 @@ struct LogState {
   std::vector<std::string> unsynced_files;
   std::vector<std::string> deleted_files;
   KnownPositions known_positions;
-  uint64_t generation = 0;  ///< counts truncations
+  /// Counts truncations and replacements; changed with mutex held.
+  std::atomic<uint64_t> generation = 0;
   Uuid topic_id;
   bool topic_id_loaded = false;
 };
@@ -136,6 +157,8 @@ struct LogState {
 /// names that remain.
 Result<std::vector<std::string>> clean_leftovers(LogFiles& files,
                                                  const std::vector<io::DirectoryEntry>& entries);
+/// See Log.
+Result<std::vector<AbortedTransaction>> aborted_transactions(LogState& log, Offset from, Offset upper_bound);
 /// Verifies everything from the recovery point on; sets the log end.
 Result<void> recover(LogState& log, Offset recovery_point);
 /// Epochs from the checkpoint file, or from the batches of the first `segments` segments when there is none

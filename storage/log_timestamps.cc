@@ -35,10 +35,8 @@ Result<std::optional<TimestampedOffset>> find_in_segment(LogSegment& segment, Ti
   }
 }
 
-}  // namespace
-
-Result<std::optional<TimestampedOffset>> Log::offset_for_timestamp(TimestampMs timestamp) {
-  const SegmentList list = list_segments(*state_);
+Result<std::optional<TimestampedOffset>> first_at_or_after(const LogState& log, TimestampMs timestamp) {
+  const SegmentList list = list_segments(log);
   for (const auto& segment : list.segments) {
     BARNABAS_ASSIGN(const auto max, segment->max_timestamp());
     if (max.timestamp < timestamp) continue;
@@ -48,8 +46,8 @@ Result<std::optional<TimestampedOffset>> Log::offset_for_timestamp(TimestampMs t
   return std::nullopt;
 }
 
-Result<std::optional<TimestampedOffset>> Log::offset_of_max_timestamp() {
-  const SegmentList list = list_segments(*state_);
+Result<std::optional<TimestampedOffset>> record_of_max_timestamp(const LogState& log) {
+  const SegmentList list = list_segments(log);
   // What lies below the log start does not count; Kafka looks at whole segments, and so does this but for the
   // first.
   std::optional<LogSegment::MaxTimestamp> best;
@@ -68,8 +66,18 @@ Result<std::optional<TimestampedOffset>> Log::offset_of_max_timestamp() {
   BARNABAS_ASSIGN(const std::vector<std::byte> bytes, read_batch(*file, batch->position, size));
   BARNABAS_ASSIGN(const auto record,
                   protocol::find_max_timestamp_record(protocol::RecordBatchView::trusted(bytes)));
-  if (!record || record->offset < list.log_start) return offset_for_timestamp(best->timestamp);
+  if (!record || record->offset < list.log_start) return first_at_or_after(log, best->timestamp);
   return TimestampedOffset{record->timestamp, record->offset, batch->header.partition_leader_epoch};
+}
+
+}  // namespace
+
+Result<std::optional<TimestampedOffset>> Log::offset_for_timestamp(TimestampMs timestamp) {
+  return state_->with_steady_segments([&] { return first_at_or_after(*state_, timestamp); });
+}
+
+Result<std::optional<TimestampedOffset>> Log::offset_of_max_timestamp() {
+  return state_->with_steady_segments([&] { return record_of_max_timestamp(*state_); });
 }
 
 }  // namespace barnabas::storage
