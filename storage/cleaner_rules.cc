@@ -23,7 +23,9 @@ Offset first_uncleanable_offset(std::span<const CleanerSegment> segments, Offset
 
 CleaningNeed cleaning_need(std::span<const CleanerSegment> segments, Offset first_dirty,
                            Offset first_uncleanable) {
-  CleaningNeed need{.first_dirty = first_dirty, .first_uncleanable = first_uncleanable};
+  CleaningNeed need;
+  need.first_dirty = first_dirty;
+  need.first_uncleanable = first_uncleanable;
   if (first_dirty >= first_uncleanable) return need;
   for (std::size_t i = 0; i + 1 < segments.size(); ++i) {
     if (segments[i].base_offset < first_dirty) need.clean_bytes += segments[i].size_bytes;

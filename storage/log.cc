@@ -23,6 +23,7 @@ LogState::LogState(io::Disk& disk, FilePool& pool, std::string directory, const 
       topic(options.topic),
       partition(options.partition),
       changes(options.changes),
+      candidates(options.candidates),
       config(options.config) {}
 
 Result<void> LogState::check_writable() const {
@@ -144,6 +145,7 @@ void Log::set_config(std::shared_ptr<const LogConfig> config) {
   std::lock_guard lock(state_->append_mutex);
   std::lock_guard state_lock(state_->mutex);
   state_->config = std::move(config);
+  state_->note_policy();
 }
 
 Result<void> Log::rename_directory(const std::string& directory) {

@@ -10,6 +10,7 @@
 #include "base/types.h"
 #include "base/uuid.h"
 #include "io/disk.h"
+#include "storage/compaction_candidates.h"
 #include "storage/file_pool.h"
 #include "storage/leader_epoch_cache.h"
 #include "storage/log_config.h"
@@ -26,7 +27,8 @@ struct RecoveryReport {
   Offset truncated_at = no_offset;  ///< log end after that; -1 when nothing was dropped
   int segments_removed = 0;         ///< whole segments behind the damage
   std::string reason;               ///< what was wrong at the cut: file, byte, found, expected
-  /// The recovery point, when the log ends below it: records that had been made durable are gone. -1 otherwise.
+  /// The recovery point, when the log ends below it: records that had been made durable are gone. -1
+  /// otherwise.
   Offset durable_end = no_offset;
 
   bool lossless() const { return truncated_bytes == 0 && segments_removed == 0; }
@@ -115,6 +117,8 @@ class Log {
     Offset log_start_offset{0};
     /// Where compaction has come to; nothing when the checkpoint has no entry.
     std::optional<Offset> cleaned_to = std::nullopt;
+    /// Where the log enters its name while its cleanup policy contains compact; may be null.
+    std::shared_ptr<CompactionCandidates> candidates = nullptr;
     /// The last run ended cleanly (clean-shutdown marker of the directory).
     bool clean = false;
     TimestampMs now;

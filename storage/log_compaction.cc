@@ -107,7 +107,7 @@ class CleanedSegment {
 
   std::vector<AbortedTransaction> still_aborted;
 
-  /// Makes everything durable, under the names that say so.
+  /// Writes everything there is and makes it durable, but for the names.
   Result<void> finish() {
     BARNABAS_TRY(write_out());
     BARNABAS_TRY(segment_->finish_indexes());
@@ -116,9 +116,7 @@ class CleanedSegment {
       BARNABAS_TRY(
           transaction_index::write(log_.disk(), segment_->path(transaction_index_suffix), still_aborted));
     }
-    BARNABAS_TRY(segment_->sync(/*with_indexes=*/true));
-    BARNABAS_TRY(segment_->rename_to(SegmentNames::swap));
-    return log_.disk().sync_directory(log_.files->directory());
+    return segment_->sync(/*with_indexes=*/true);
   }
 
   /// Takes away what was made of it, as far as that can be done: opening the log does the rest.
@@ -345,9 +343,10 @@ class Pass {
     result_.bytes_written += rest;
     const std::vector<SegmentPtr> old(segments_.begin() + static_cast<std::ptrdiff_t>(first),
                                       segments_.begin() + static_cast<std::ptrdiff_t>(first + count));
-    BARNABAS_ASSIGN(const bool replaced, log_.replace_segments(old, cleaned.segment(), truncations_));
-    if (!replaced) cleaned.discard();
-    replaced_ = replaced_ || replaced;
+    auto replaced = log_.replace_segments(old, cleaned.segment(), truncations_);
+    // Half way through, the new segment is all there is; opening the log finishes what was begun.
+    if (replaced ? !*replaced : !log_.broken.load()) cleaned.discard();
+    replaced_ = replaced_ || (replaced && *replaced);
     return replaced;
   }
 
@@ -521,12 +520,12 @@ Result<bool> is_overdue(const CleanerFacts& facts, TimestampMs now) {
 Result<CleaningNeed> Log::cleaning_need(TimestampMs now, Offset high_watermark) {
   LogState& log = *state_;
   const CleanerFacts facts = cleaner_facts(log);
-  if (facts.segments.empty())
-    return CleaningNeed{.first_dirty = facts.first_dirty, .first_uncleanable = facts.first_dirty};
+  if (facts.segments.empty()) return storage::cleaning_need({}, facts.first_dirty, facts.first_dirty);
   const Offset stable = last_stable_offset(high_watermark);
   BARNABAS_ASSIGN(const Offset young, first_too_young(facts, now));
   const Offset end = first_uncleanable_offset(facts.sizes, facts.first_dirty, std::min(stable, young));
   CleaningNeed need = storage::cleaning_need(facts.sizes, facts.first_dirty, end);
+  need.decided_to = std::min(high_watermark, log_end_offset());
   if (need.cleanable_bytes > 0) {
     BARNABAS_ASSIGN(need.overdue, is_overdue(facts, now));
   }
@@ -534,8 +533,9 @@ Result<CleaningNeed> Log::cleaning_need(TimestampMs now, Offset high_watermark) 
 }
 
 Result<CleaningResult> Log::clean(const CleaningNeed& need, CleaningTools& tools, TimestampMs now) {
-  // A record goes because a later one has its key: that one must be safe before.
-  if (recovery_point() < need.first_uncleanable) BARNABAS_TRY(flush());
+  // A record goes because a later one has its key, or because a marker says that it never counted, maybe one
+  // far ahead: these must be safe before.
+  if (recovery_point() < std::max(need.first_uncleanable, need.decided_to)) BARNABAS_TRY(flush());
   return Pass(*state_, need, tools, now).run();
 }
 
@@ -588,18 +588,33 @@ Result<void> rename_all(const std::vector<SegmentPtr>& old, LogSegment& made,
 
 Result<bool> LogState::replace_segments(const std::vector<SegmentPtr>& old, const SegmentPtr& made,
                                         uint64_t truncations_before) {
-  {
-    std::lock_guard lock(append_mutex);
-    BARNABAS_TRY(check_writable());
+  // Once its name says that the new segment is whole, a crash puts it into place, whatever is there. So from
+  // here to the end nobody may delete the old ones.
+  std::lock_guard exclusive(segments_mutex);
+  const auto find_old = [&]() -> std::optional<std::size_t> {
     const auto at = std::ranges::find(segments, old.front());
     const auto first = static_cast<std::size_t>(at - segments.begin());
     if (truncations != truncations_before || first + old.size() >= segments.size() ||
         !std::equal(old.begin(), old.end(), at))
-      return false;
+      return std::nullopt;
+    return first;
+  };
+  {
+    std::lock_guard lock(append_mutex);
+    BARNABAS_TRY(check_writable());
+    if (!find_old()) return false;
+  }
+  BARNABAS_TRY(made->rename_to(SegmentNames::swap));
+  BARNABAS_TRY(disk().sync_directory(files->directory()));
+  {
+    std::lock_guard lock(append_mutex);
+    BARNABAS_TRY(check_writable());
+    const auto first = find_old();
+    BARNABAS_ASSERT(first.has_value());
     std::vector<std::string> deleted;
     if (auto renamed = rename_all(old, *made, deleted); !renamed)
       return broken_by(std::move(renamed).error());
-    exchange_segments(*this, first, old.size(), made, std::move(deleted));
+    exchange_segments(*this, *first, old.size(), made, std::move(deleted));
     changed_since_open = true;
     BARNABAS_TRY(remove_stray_snapshots());
   }

@@ -90,6 +90,7 @@ Result<RetentionPlan> prepare_retention(LogState& log, TimestampMs now, Offset h
 
 Result<RetentionResult> Log::apply_retention(TimestampMs now, Offset high_watermark) {
   LogState& log = *state_;
+  std::lock_guard exclusive(log.segments_mutex);
   std::vector<RetentionSegment> facts;
   {
     std::lock_guard lock(log.append_mutex);
@@ -216,6 +217,7 @@ Result<void> LogState::start_anew(Offset offset, TimestampMs now) {
 
 Result<void> Log::truncate_to(Offset offset) {
   LogState& log = *state_;
+  std::lock_guard exclusive(log.segments_mutex);
   std::lock_guard flush_lock(log.flush_mutex);
   std::lock_guard lock(log.append_mutex);
   BARNABAS_TRY(log.check_writable());
@@ -228,6 +230,7 @@ Result<void> Log::truncate_to(Offset offset) {
 
 Result<void> Log::truncate_fully_and_start_at(Offset offset) {
   LogState& log = *state_;
+  std::lock_guard exclusive(log.segments_mutex);
   std::lock_guard flush_lock(log.flush_mutex);
   std::lock_guard lock(log.append_mutex);
   BARNABAS_TRY(log.check_writable());

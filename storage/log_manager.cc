@@ -182,6 +182,7 @@ Result<std::shared_ptr<Log>> LogManager::open_new(const TopicPartition& name, co
   open_options.partition = name.partition;
   open_options.topic_id = options.topic_id;
   open_options.config = options.config;
+  open_options.candidates = candidates_;
   open_options.now = now;
   open_options.changes = changes_;
   if (!open_options.config && options_.config_of) open_options.config = options_.config_of(name.topic);
@@ -218,7 +219,7 @@ Result<LogManager::Entry> LogManager::take_out(const TopicPartition& name, const
   if (logs_.erase(name) != 0) --directory.partitions;
   lost_.erase(name);
   directory.high_watermarks.erase(name);
-  directory.cleaner_offsets.erase(name);
+  candidates_->set(name, false);
   directory.note_gone(name);
   changes_->note();
   return entry;
@@ -295,6 +296,7 @@ void LogManager::take_offline(Directory& directory, const Error& error) {
         continue;
       }
       names.push_back(at->first);
+      candidates_->set(at->first, false);
       lost_.emplace(at->first, &directory);
       logs.push_back(std::move(at->second.log));
       at = logs_.erase(at);

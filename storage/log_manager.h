@@ -146,6 +146,22 @@ class LogManager {
   /// the node does. Blocks.
   void checkpoint_log_starts(std::span<const TopicPartition> names);
 
+  // --- for the cleaner (log_cleaner.h) ---
+
+  /// Partitions whose cleanup policy contains compact, as far as logs of this manager have it.
+  std::vector<TopicPartition> compaction_candidates() const { return candidates_->all(); }
+  struct Compactable {
+    std::shared_ptr<Log> log;
+    Offset high_watermark{0};
+  };
+  /// ErrorKind::not_found, offline.
+  Result<Compactable> compactable(const TopicPartition& name) const;
+  /// Writes the recovery points of the log's directory, if they have changed. Blocks.
+  Result<void> checkpoint_recovery_point(const TopicPartition& name);
+  /// A log was compacted: writes the cleaner-offset-checkpoint of its directory and sees to the files that
+  /// were replaced. Blocks.
+  void note_compacted(const TopicPartition& name, Instant now);
+
   std::vector<LogDirectoryDescription> describe() const;
   const std::string& cluster_id() const { return cluster_id_; }
   BrokerEpoch previous_broker_epoch() const { return previous_broker_epoch_; }
@@ -200,6 +216,7 @@ class LogManager {
 
   // Periodic work and the end (log_manager_periodic.cc).
   void flush_due_logs(TimestampMs wall);
+  void schedule_deletions(const Entry& entry, Instant now);
   void clean_up(Instant now, TimestampMs wall);
   void remove_due(Instant now);
   void expire_producers(TimestampMs wall);
@@ -230,6 +247,7 @@ class LogManager {
   std::vector<std::unique_ptr<Directory>> directories_;  // the list is fixed; what is in them is under mutex_
   PeriodicSchedule schedule_;
   const std::shared_ptr<OffsetChanges> changes_ = std::make_shared<OffsetChanges>();
+  const std::shared_ptr<CompactionCandidates> candidates_ = std::make_shared<CompactionCandidates>();
 
   mutable std::mutex mutex_;
   std::condition_variable name_is_free_;

@@ -19,7 +19,7 @@ struct LogManager::Directory {
   LogDirectory info;           // path and ids never change
   std::size_t partitions = 0;  // logs here, those that are just being made included
 
-  // As the checkpoint files said at start. Those of the first two are used up by loading.
+  // As the checkpoint files said at start. All but the high watermarks are used up by loading.
   OffsetCheckpoint recovery_points;
   OffsetCheckpoint start_offsets;
   OffsetCheckpoint high_watermarks;

@@ -62,8 +62,11 @@ Result<LoadSummary> LogManager::load(TimestampMs now) {
     ++loading.summary.logs;
     if (log->recovery().scanned) ++loading.summary.recovered;
   }
-  // A checkpoint above the end of a log that was cut would be believed after the next crash.
-  if (loading.summary.recovered > 0) checkpoint_all(CheckpointFile::recovery_point);
+  // A checkpoint above the end of a log that was cut would be believed once the log has grown again.
+  if (loading.summary.recovered > 0) {
+    checkpoint_all(CheckpointFile::recovery_point);
+    checkpoint_all(CheckpointFile::cleaner);
+  }
   return std::move(loading.summary);
 }
 
@@ -136,6 +139,10 @@ void LogManager::load_one(Loading& loading, std::size_t index, TimestampMs now) 
   options.config = config_while_loading(task.name.topic);
   options.recovery_point = value_or_zero(directory.recovery_points, task.name);
   options.log_start_offset = value_or_zero(directory.start_offsets, task.name);
+  if (const auto cleaned = directory.cleaner_offsets.find(task.name);
+      cleaned != directory.cleaner_offsets.end())
+    options.cleaned_to = cleaned->second;
+  options.candidates = candidates_;
   options.clean = directory.info.clean;
   options.now = now;
   options.changes = changes_;
@@ -181,6 +188,7 @@ Result<void> LogManager::publish(Loading& loading) {
     }
     directory->recovery_points.clear();
     directory->start_offsets.clear();
+    directory->cleaner_offsets.clear();
   }
   return {};
 }

@@ -81,11 +81,38 @@ void LogManager::clean_up(Instant now, TimestampMs wall) {
       log_.info("segments deleted partition={} count={} bytes={} reason=\"{}\"", name.to_string(),
                 result->segments_deleted, result->bytes_deleted, result->reason);
     }
-    const Instant due = now + std::chrono::milliseconds(entry.log->config()->file_delete_delay_ms);
-    std::vector<std::string> files = entry.log->take_deleted_files();
-    const std::lock_guard guard(mutex_);
-    for (std::string& file : files) deletions_.push_back({std::move(file), due, entry.directory});
+    schedule_deletions(entry, now);
   }
+}
+
+void LogManager::schedule_deletions(const Entry& entry, Instant now) {
+  std::vector<std::string> files = entry.log->take_deleted_files();
+  if (files.empty()) return;
+  const Instant due = now + std::chrono::milliseconds(entry.log->config()->file_delete_delay_ms);
+  const std::lock_guard guard(mutex_);
+  for (std::string& file : files) deletions_.push_back({std::move(file), due, entry.directory});
+}
+
+// --- for the cleaner ---------------------------------------------------------------------------------------
+
+Result<LogManager::Compactable> LogManager::compactable(const TopicPartition& name) const {
+  BARNABAS_ASSIGN(Entry entry, find(name));
+  const Offset high_watermark = high_watermark_of(high_watermark_source(), name, entry);
+  return Compactable{std::move(entry.log), high_watermark};
+}
+
+Result<void> LogManager::checkpoint_recovery_point(const TopicPartition& name) {
+  BARNABAS_ASSIGN(const Entry entry, find(name));
+  return checkpoint(*entry.directory, CheckpointFile::recovery_point);
+}
+
+void LogManager::note_compacted(const TopicPartition& name, Instant now) {
+  const auto entry = find(name);
+  if (!entry) return;
+  schedule_deletions(*entry, now);
+  if (const auto written = checkpoint(*entry->directory, CheckpointFile::cleaner);
+      !check(*entry->directory, written))
+    log_.warn("checkpoint not written: {}", written.error().message);
 }
 
 void LogManager::remove_due(Instant now) {
@@ -155,12 +182,9 @@ OffsetCheckpoint LogManager::collect(const Directory& directory, CheckpointFile 
       case CheckpointFile::high_watermark:
         add(name, high_watermark_of(source, name, entry));
         break;
-      case CheckpointFile::cleaner: {
-        const std::lock_guard guard(mutex_);
-        const auto found = directory.cleaner_offsets.find(name);
-        if (found != directory.cleaner_offsets.end()) add(name, found->second);
+      case CheckpointFile::cleaner:
+        if (const auto cleaned_to = entry.log->cleaned_to()) add(name, *cleaned_to);
         break;
-      }
     }
   }
   return offsets;

@@ -154,6 +154,7 @@ Result<std::unique_ptr<LogState>> open_log(io::Disk& disk, FilePool& pool, std::
     const auto latest = log->epochs.latest();
     log->latest_epoch.store(latest ? latest->epoch : no_leader_epoch);
   }
+  log->note_policy();
   return log;
 }
 
@@ -162,7 +163,10 @@ Result<std::unique_ptr<LogState>> open_log(io::Disk& disk, FilePool& pool, std::
 Result<std::unique_ptr<Log>> Log::open(io::Disk& disk, FilePool& files, std::string directory,
                                        OpenOptions options) {
   BARNABAS_ASSIGN(std::unique_ptr<LogState> state, open_log(disk, files, std::move(directory), options));
-  const bool recovered = state->recovery.scanned && state->log_end.load() > state->recovery_point.load();
+  // Segments that were dropped must not come back, either: in a compacted log nobody would see that they do
+  // not belong to what is written from now on.
+  const bool recovered = state->recovery.scanned && (state->log_end.load() > state->recovery_point.load() ||
+                                                     state->recovery.segments_removed > 0);
   std::unique_ptr<Log> log(new Log(std::move(state)));
   // What a recovery found may be shown to consumers from now on, so it must not be lost to the next power
   // cut.

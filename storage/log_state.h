@@ -45,8 +45,8 @@ class KnownPositions {
   uint8_t next_ = 0;
 };
 
-/// The inside of a Log. Locks are taken in this order: flush_mutex, append_mutex, mutex, then those of
-/// segments.
+/// The inside of a Log. Locks are taken in this order: segments_mutex, flush_mutex, append_mutex, mutex,
+/// then those of segments.
 struct LogState {
   LogState(io::Disk& disk, FilePool& pool, std::string directory, const Log::OpenOptions& options);
 
@@ -78,8 +78,8 @@ struct LogState {
   void truncate_snapshots(Offset above);
   /// The log was cut at `offset`: nothing behind is compacted, and a compaction that runs must not go on.
   void note_truncation(Offset offset);
-  /// `made`, whose files are called ".swap", takes the place of `old`; false: those are not what the log has
-  /// any more, and nothing was done. An error breaks the log.
+  /// `made`, whose files are durable and called ".cleaned", takes the place of `old`, durably; false: those
+  /// are not what the log has any more, and nothing was done. Without locks held.
   Result<bool> replace_segments(const std::vector<std::shared_ptr<LogSegment>>& old,
                                 const std::shared_ptr<LogSegment>& made, uint64_t truncations_before);
   Result<void> apply_to_producers(io::File& file, const BatchAt& batch);
@@ -102,12 +102,20 @@ struct LogState {
     }
   }
 
+  /// With append_mutex held, or alone.
+  void note_policy() const {
+    if (candidates && !closed.load()) candidates->set({topic, partition}, config->cleanup_compact);
+  }
+
   const std::shared_ptr<LogFiles> files;
   const std::string topic;
   const PartitionIndex partition;
   const std::shared_ptr<OffsetChanges> changes;
+  const std::shared_ptr<CompactionCandidates> candidates;
   RecoveryReport recovery;
 
+  /// One deletes, cuts or replaces segments at a time. Held across syncs.
+  std::mutex segments_mutex;
   std::mutex flush_mutex;    ///< one flush at a time
   std::mutex append_mutex;   ///< one change of content at a time
   mutable std::mutex mutex;  ///< short; all members below, unless said otherwise
