@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -24,6 +25,7 @@
 #include "cluster/local_gateway.h"
 #include "io/posix_disk.h"
 #include "network/server.h"
+#include "storage/log_cleaner.h"
 #include "storage/log_directories.h"
 #include "storage/log_manager.h"
 #include "storage/partition_directory.h"
@@ -142,6 +144,22 @@ cluster::MetadataLogSettings metadata_log_settings(const metadata::StaticConfig&
   return settings;
 }
 
+storage::CleanerSettings cleaner_settings(const metadata::StaticConfig& config) {
+  const auto bytes = [&](std::string_view name) {
+    return static_cast<uint64_t>(std::max<int64_t>(config.integer(name), 0));
+  };
+  const auto number = [&](std::string_view name) { return std::strtod(config.text(name).c_str(), nullptr); };
+  storage::CleanerSettings settings;
+  settings.enabled = config.boolean("log.cleaner.enable");
+  settings.threads = static_cast<int>(config.integer("log.cleaner.threads"));
+  settings.dedupe_buffer_bytes = bytes("log.cleaner.dedupe.buffer.size");
+  settings.load_factor = number("log.cleaner.io.buffer.load.factor");
+  settings.io_buffer_bytes = bytes("log.cleaner.io.buffer.size");
+  settings.io_bytes_per_second = number("log.cleaner.io.max.bytes.per.second");
+  settings.backoff = interval(config, "log.cleaner.backoff.ms");
+  return settings;
+}
+
 network::ServerLimits server_limits(const metadata::StaticConfig& config) {
   network::ServerLimits limits;
   const auto count = [](int64_t value) {
@@ -217,6 +235,8 @@ struct BrokerProcess::Parts {
   std::optional<network::Server> server;
   std::shared_ptr<ConnectionLimiter> connection_limiter;
   std::optional<cluster::BrokerLifecycle> lifecycle;
+  std::optional<storage::LogCleaner>
+      cleaner;  ///< made with the logs; ends before those whose offsets it asks for
   std::optional<Ticker> storage_ticker;
   std::optional<Ticker> deadline_ticker;
 };
@@ -308,6 +328,7 @@ Result<void> BrokerProcess::Parts::open_storage() {
   logs.emplace(disk, *files, std::move(directories), log_manager_options());
   BARNABAS_ASSIGN(const storage::LoadSummary summary, logs->load(wall_clock_now()));
   loaded = true;
+  cleaner.emplace(*logs, cleaner_settings(config));
   if (summary.recovered > 0)
     log_.info("recovered after an unclean stop logs={} of={}", summary.recovered, summary.logs);
   return {};
@@ -416,6 +437,7 @@ Result<void> BrokerProcess::Parts::join_cluster() {
 }
 
 void BrokerProcess::Parts::start_tickers() {
+  cleaner->start();
   storage_ticker.emplace([this] { return logs->tick(std::chrono::steady_clock::now(), wall_clock_now()); });
   // Apart from the other, which waits with everybody when a device hangs.
   deadline_ticker.emplace([this] {
@@ -476,6 +498,7 @@ bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
   parts.server->begin_stop();
   if (!parts.server->wait_stopped(deadline))
     log_.warn("stopping: connections were closed with answers outstanding");
+  parts.cleaner->stop();
   parts.storage_ticker.reset();
   parts.deadline_ticker.reset();
   check("fencing", parts.lifecycle->shut_down());

@@ -11,11 +11,13 @@ namespace batch_format = protocol::batch_format;
 using protocol::RecordBatchHeader;
 using protocol::RecordBatchView;
 
-CleanerInput::CleanerInput(io::File& file, uint64_t from, uint64_t end, std::size_t buffer_bytes,
+CleanerInput::CleanerInput(io::File& file, const Range& range, std::size_t buffer_bytes,
                            std::size_t batch_bytes_max)
     : file_(file),
-      position_(from),
-      end_(end),
+      position_(range.from),
+      end_(range.end),
+      next_offset_(range.offset_from),
+      offset_end_(range.offset_end),
       buffer_bytes_(std::max(buffer_bytes, batch_format::header_bytes)),
       batch_bytes_max_(std::max(batch_bytes_max, buffer_bytes_)) {}
 
@@ -72,12 +74,18 @@ Result<std::optional<RecordBatchView>> CleanerInput::next() {
     return damaged("a batch of " + std::to_string(size) + " bytes, " + std::to_string(left) + " are there");
   if (header->last_offset_delta < 0)
     return damaged("last offset delta " + std::to_string(header->last_offset_delta));
+  if (header->base_offset < next_offset_ || header->base_offset >= offset_end_ ||
+      header->last_offset_delta >= offset_end_ - header->base_offset)
+    return damaged("offsets " + std::to_string(header->base_offset.value()) + " + " +
+                   std::to_string(header->last_offset_delta) + ", expected within " +
+                   std::to_string(next_offset_.value()) + " to " + std::to_string(offset_end_.value()));
   const bool is_large = size > batch_bytes_max_;
   if (is_large) BARNABAS_TRY(check_large(size));
   BARNABAS_TRY(fill(size));
   const auto batch = RecordBatchView::trusted(ByteView(buffer_.data() + (position_ - buffer_at_), size));
   if (!is_large && !batch.verify_crc()) return damaged("a batch with a wrong checksum");
   position_ += size;
+  next_offset_ = header->next_offset();
   return batch;
 }
 

@@ -204,8 +204,11 @@ class Pass {
   bool go_on(uint64_t bytes) {
     return !log_.closed.load(std::memory_order_acquire) && !log_.broken.load() && tools_.go_on(bytes);
   }
-  CleanerInput input(io::File& file, uint64_t from, uint64_t end) {
-    return CleanerInput(file, from, end, tools_.read_buffer_bytes,
+  CleanerInput input(io::File& file, std::size_t segment, uint64_t from) {
+    // Relative to its segment every offset has 31 bits.
+    const Offset base = segments_[segment]->base_offset();
+    const Offset end = std::min(ends_[segment], base + (int64_t{std::numeric_limits<int32_t>::max()} + 1));
+    return CleanerInput(file, {from, segments_[segment]->size(), base, end}, tools_.read_buffer_bytes,
                         static_cast<std::size_t>(std::max(config_->max_message_bytes, 0)));
   }
   bool took(CleanerInput& from) {
@@ -227,19 +230,19 @@ class Pass {
     round_.mapped_to = need_.first_dirty;
     for (std::size_t i = 0; i < segments_.size() && !result_.map_was_full; ++i) {
       if (ends_[i] <= need_.first_dirty) continue;
-      BARNABAS_ASSIGN(const bool go, learn_segment(*segments_[i], transactions));
+      BARNABAS_ASSIGN(const bool go, learn_segment(i, transactions));
       if (!go) return false;
       if (!result_.map_was_full) round_.mapped_to = ends_[i];
     }
     return true;
   }
 
-  Result<bool> learn_segment(LogSegment& segment, CleanedTransactions& transactions) {
-    const uint64_t size = segment.size();
-    BARNABAS_ASSIGN(const auto first, segment.find_batch(need_.first_dirty, size));
+  Result<bool> learn_segment(std::size_t index, CleanedTransactions& transactions) {
+    LogSegment& segment = *segments_[index];
+    BARNABAS_ASSIGN(const auto first, segment.find_batch(need_.first_dirty, segment.size()));
     if (!first) return true;
     BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, segment.file());
-    CleanerInput batches = input(*file, first->position, size);
+    CleanerInput batches = input(*file, index, first->position);
     while (true) {
       BARNABAS_ASSIGN(const std::optional<RecordBatchView> batch, batches.next());
       if (!took(batches)) return false;
@@ -319,7 +322,7 @@ class Pass {
     result_.bytes_before += bytes_to_come_;
     for (std::size_t i = first; i < first + count; ++i) {
       BARNABAS_TRY(add_aborted(transactions_, segments_[i]->base_offset(), ends_[i]));
-      BARNABAS_ASSIGN(const bool go, clean_into(cleaned, *segments_[i]));
+      BARNABAS_ASSIGN(const bool go, clean_into(cleaned, i));
       if (!go) return false;
     }
     result_.segments_before += count;
@@ -350,9 +353,9 @@ class Pass {
     return replaced;
   }
 
-  Result<bool> clean_into(CleanedSegment& cleaned, LogSegment& source) {
-    BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, source.file());
-    CleanerInput batches = input(*file, 0, source.size());
+  Result<bool> clean_into(CleanedSegment& cleaned, std::size_t index) {
+    BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, segments_[index]->file());
+    CleanerInput batches = input(*file, index, 0);
     while (true) {
       BARNABAS_ASSIGN(const std::optional<RecordBatchView> batch, batches.next());
       if (!took(batches)) return false;
