@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstdlib>
 #include <functional>
 #include <mutex>
 #include <thread>
 
+#include "app/cleaner_settings.h"
 #include "app/connection_limits.h"
 #include "app/dynamic_settings.h"
 #include "app/kept_metadata.h"
@@ -141,22 +141,6 @@ cluster::MetadataLogSettings metadata_log_settings(const metadata::StaticConfig&
   settings.retention_ms = config.integer("metadata.max.retention.ms");
   settings.snapshot_bytes =
       static_cast<uint64_t>(config.integer("metadata.log.max.record.bytes.between.snapshots"));
-  return settings;
-}
-
-storage::CleanerSettings cleaner_settings(const metadata::StaticConfig& config) {
-  const auto bytes = [&](std::string_view name) {
-    return static_cast<uint64_t>(std::max<int64_t>(config.integer(name), 0));
-  };
-  const auto number = [&](std::string_view name) { return std::strtod(config.text(name).c_str(), nullptr); };
-  storage::CleanerSettings settings;
-  settings.enabled = config.boolean("log.cleaner.enable");
-  settings.threads = static_cast<int>(config.integer("log.cleaner.threads"));
-  settings.dedupe_buffer_bytes = bytes("log.cleaner.dedupe.buffer.size");
-  settings.load_factor = number("log.cleaner.io.buffer.load.factor");
-  settings.io_buffer_bytes = bytes("log.cleaner.io.buffer.size");
-  settings.io_bytes_per_second = number("log.cleaner.io.max.bytes.per.second");
-  settings.backoff = interval(config, "log.cleaner.backoff.ms");
   return settings;
 }
 
@@ -328,7 +312,6 @@ Result<void> BrokerProcess::Parts::open_storage() {
   logs.emplace(disk, *files, std::move(directories), log_manager_options());
   BARNABAS_ASSIGN(const storage::LoadSummary summary, logs->load(wall_clock_now()));
   loaded = true;
-  cleaner.emplace(*logs, cleaner_settings(config));
   if (summary.recovered > 0)
     log_.info("recovered after an unclean stop logs={} of={}", summary.recovered, summary.logs);
   return {};
@@ -365,6 +348,11 @@ Result<void> BrokerProcess::Parts::open_metadata() {
                              const metadata::MetadataImagePtr& image) { replicas->apply(changes, image); });
   logs->set_high_watermark_source(
       [this](const storage::TopicPartition& name) { return replicas->high_watermark(name); });
+  cleaner.emplace(*logs, cleaner_settings({*publisher.current(), node, config}));
+  publisher.subscribe(
+      [this](const metadata::MetadataChanges& changes, const metadata::MetadataImagePtr& image) {
+        if (!changes.changed_configs.empty()) cleaner->reconfigure(cleaner_settings({*image, node, config}));
+      });
   return {};
 }
 

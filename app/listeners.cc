@@ -135,7 +135,8 @@ Result<Listeners> parse_listeners(const metadata::StaticConfig& config) {
       result.controller_only.push_back(endpoint.listener);
       const auto known = protocols.find(endpoint.listener);
       if (!result.controller)
-        result.controller = advertise(endpoint, known == protocols.end() ? SecurityProtocol::plaintext : known->second);
+        result.controller =
+            advertise(endpoint, known == protocols.end() ? SecurityProtocol::plaintext : known->second);
       continue;
     }
     BARNABAS_ASSIGN(const SecurityProtocol protocol, protocol_of(protocols, endpoint.listener));

@@ -8,7 +8,7 @@
 namespace barnabas::storage {
 namespace {
 
-constinit Logger log_{"cleaner"};
+constinit Logger log_{"storage"};
 
 /// Never (2^63 - 1 ms) must stay a duration that can be added to a time.
 constexpr std::chrono::milliseconds backoff_max{int64_t{1} << 40};
@@ -48,13 +48,14 @@ void LogCleaner::start() {
   const std::lock_guard threads_guard(threads_mutex_);
   const std::lock_guard guard(mutex_);
   started_ = true;
-  start_locked();
+  start_missing();
 }
 
-void LogCleaner::start_locked() {
-  if (!started_ || !settings_->enabled || !threads_.empty()) return;
-  for (int i = 0; i < settings_->threads; ++i)
-    threads_.emplace_back([this, settings = settings_] { run(settings); });
+// With both mutexes held.
+void LogCleaner::start_missing() {
+  if (!started_ || !settings_->enabled) return;
+  for (int index = static_cast<int>(threads_.size()); index < settings_->threads; ++index)
+    threads_.emplace_back([this, index] { run(index); });
 }
 
 void LogCleaner::stop() {
@@ -70,19 +71,14 @@ void LogCleaner::stop() {
 
 void LogCleaner::reconfigure(const CleanerSettings& settings) {
   const std::lock_guard threads_guard(threads_mutex_);
-  {
-    const std::lock_guard guard(mutex_);
-    if (settings == *settings_) return;
-    settings_ = std::make_shared<const CleanerSettings>(settings);
-    throttle_ = std::make_unique<IoThrottle>(settings.io_bytes_per_second);
-    next_round_ = {};
-    put_off_.clear();
-  }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
   const std::lock_guard guard(mutex_);
-  start_locked();
+  if (settings == *settings_) return;
+  settings_ = std::make_shared<const CleanerSettings>(settings);
+  throttle_ = std::make_unique<IoThrottle>(settings.io_bytes_per_second);
+  next_round_ = {};
+  put_off_.clear();
+  changed_.notify_all();
+  start_missing();
 }
 
 // With mutex_ held.
@@ -90,15 +86,22 @@ bool LogCleaner::stopped(const CleanerSettings& settings) const {
   return !started_ || settings_.get() != &settings;
 }
 
-void LogCleaner::run(const std::shared_ptr<const CleanerSettings>& settings) {
-  Worker worker(*settings);
+void LogCleaner::run(int index) {
   std::unique_lock lock(mutex_);
+  while (started_) {
+    const auto settings = settings_;
+    if (settings->enabled && index < settings->threads)
+      work(lock, settings);
+    else
+      changed_.wait(lock, [&] { return stopped(*settings); });
+  }
+}
+
+void LogCleaner::work(std::unique_lock<std::mutex>& lock,
+                      const std::shared_ptr<const CleanerSettings>& settings) {
+  Worker worker(*settings);
   while (!stopped(*settings)) {
     const auto name = take_job(lock, std::chrono::steady_clock::now());
-    if (stopped(*settings)) {
-      if (name) end(*name);
-      return;
-    }
     if (!name) {
       changed_.wait_until(lock, next_round_, [&] { return stopped(*settings) || !jobs_.empty(); });
       continue;
@@ -197,6 +200,16 @@ void LogCleaner::end(const TopicPartition& name) {
   changed_.notify_all();
 }
 
+// New settings, and the end of a pause, let it begin again at once; what other work on the log stopped waits.
+void LogCleaner::interrupted(const TopicPartition& name) {
+  {
+    const std::lock_guard guard(mutex_);
+    const Running& running = *running_.at(name);
+    if (running.abort || settings_ != running.settings) return;
+  }
+  put_off(name);
+}
+
 void LogCleaner::put_off(const TopicPartition& name) {
   const std::lock_guard guard(mutex_);
   put_off_[name] = std::chrono::steady_clock::now() + std::min(settings_->backoff, backoff_max);
@@ -238,7 +251,7 @@ void LogCleaner::finished(const TopicPartition& name, const LogManager::Compacta
                           const Result<CleaningResult>& result) {
   if (!result) return failed(name, log, result.error());
   logs_.note_compacted(name, std::chrono::steady_clock::now());
-  if (result->interrupted) return put_off(name);
+  if (result->interrupted) return interrupted(name);
   log_.info("log compacted partition={} up_to={} keys={} bytes={} of={} segments={} of={}{}",
             name.to_string(), result->cleaned_to.value(), result->keys, result->bytes_after,
             result->bytes_before, result->segments_after, result->segments_before,

@@ -50,7 +50,7 @@ class LogCleaner {
   void start();
   /// Interrupts what runs and ends the threads. Before LogManager::shut_down. Blocks.
   void stop();
-  /// New settings; passes that run are interrupted and come again. Blocks.
+  /// New settings, at once: passes that run are interrupted and come again. Does not wait for them.
   void reconfigure(const CleanerSettings& settings);
 
   /// Interrupts a pass over this partition and keeps it from being cleaned, until as many calls of resume
@@ -77,8 +77,9 @@ class LogCleaner {
     bool abort = false;
   };
 
-  void start_locked();
-  void run(const std::shared_ptr<const CleanerSettings>& settings);
+  void start_missing();
+  void run(int index);
+  void work(std::unique_lock<std::mutex>& lock, const std::shared_ptr<const CleanerSettings>& settings);
   bool stopped(const CleanerSettings& settings) const;
   /// Chooses and begins a job; nothing: wait until next_round_.
   std::optional<TopicPartition> take_job(std::unique_lock<std::mutex>& lock, Instant now);
@@ -90,6 +91,7 @@ class LogCleaner {
   void finished(const TopicPartition& name, const LogManager::Compactable& log,
                 const Result<CleaningResult>& result);
   void failed(const TopicPartition& name, const LogManager::Compactable& log, const Error& error);
+  void interrupted(const TopicPartition& name);
   void put_off(const TopicPartition& name);
   void begin(const TopicPartition& name);
   void end(const TopicPartition& name);
@@ -110,8 +112,8 @@ class LogCleaner {
   std::map<TopicPartition, Instant> put_off_;
   std::map<TopicPartition, std::weak_ptr<Log>> uncleanable_;
 
-  std::mutex threads_mutex_;  ///< one starts, stops or reconfigures at a time; taken before mutex_
-  std::vector<std::thread> threads_;
+  std::mutex threads_mutex_;          ///< one starts or stops threads at a time; taken before mutex_
+  std::vector<std::thread> threads_;  ///< as many as were ever wanted; the others sleep
 };
 
 }  // namespace barnabas::storage
