@@ -61,6 +61,11 @@ def create(client, **configs):
 class Compaction(unittest.TestCase):
     maxDiff = 8000
 
+    def client(self, node):
+        client = node.client()
+        self.addCleanup(client.close)
+        return client
+
     def node(self, properties):
         node = Node(properties=properties)
         self.addCleanup(node.clean)
@@ -136,7 +141,7 @@ class Compaction(unittest.TestCase):
         origin = self.node({"log.cleaner.enable": "false"})
         origin.format("--standalone")
         origin.start("kafka")
-        client = origin.client()
+        client = self.client(origin)
         create(client, **{"segment.ms": "1000", "min.cleanable.dirty.ratio": "0"})
         self.write(client, seed=4)
         written = len(batches_of(origin.partition_directory(TOPIC)))
@@ -156,7 +161,7 @@ class Compaction(unittest.TestCase):
         for first, then in (("kafka", "barnabas"), ("barnabas", "kafka")):
             node = by[first]
             node.start(then)
-            other = node.client()
+            other = self.client(node)
             read = [one.raw for one in self.read_all(other)]
             self.assertEqual(len(read), len(kept))
             node.stop()
@@ -170,7 +175,7 @@ class Compaction(unittest.TestCase):
     def test_last_values_survive_sigkill_while_being_compacted(self):
         node = self.node(CLEANING)
         node.start("barnabas")
-        client = node.client()
+        client = self.client(node)
         create(client, **{"segment.ms": "1", "min.cleanable.dirty.ratio": "0", "compression.type": "producer"})
         dice = random.Random(11)
         last, stamp = {}, int(time.time() * 1000) - 10_000_000
@@ -187,7 +192,7 @@ class Compaction(unittest.TestCase):
                     last[key] = (answer.baseOffset + i, values[i])
             node.kill()
             node.start("barnabas")
-            client = node.client()
+            client = self.client(node)
             found = {key: (offset, value) for offset, _, key, value, _ in records_of(self.read_all(client))}
             self.assertEqual(found, last)
         self.assertGreater(checkpoint(node), 0)
@@ -195,7 +200,7 @@ class Compaction(unittest.TestCase):
         self.assertLess(sum(one.count for one in batches_of(node.partition_directory(TOPIC))), 500)
         self.assert_dump_finds_nothing(node)
         node.start("kafka")
-        found = {key: (offset, value) for offset, _, key, value, _ in records_of(self.read_all(node.client()))}
+        found = {key: (offset, value) for offset, _, key, value, _ in records_of(self.read_all(self.client(node)))}
         self.assertEqual(found, last)
         node.stop()
 
