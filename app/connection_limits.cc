@@ -40,7 +40,8 @@ std::vector<std::string> addresses_of(std::string_view host, int flags) {
 
 std::string listener_setting(const network::ListenerConfig& listener) {
   std::string name = listener.name;
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return "listener.name." + name + ".max.connections";
 }
 
@@ -58,7 +59,8 @@ network::ConnectionLimits connection_limits(const metadata::BrokerConfigView& se
   network::ConnectionLimits limits;
   limits.total = count(settings.integer("max.connections"));
   limits.per_address = count(settings.integer("max.connections.per.ip"));
-  const auto overrides = metadata::parse_connection_overrides(settings.text("max.connections.per.ip.overrides"));
+  const auto overrides =
+      metadata::parse_connection_overrides(settings.text("max.connections.per.ip.overrides"));
   for (const auto& item : overrides.value_or(std::vector<metadata::ConnectionOverride>()))
     for (std::string& address : addresses_of(item.host, AI_NUMERICHOST))
       limits.of_address[std::move(address)] = count(item.count);
@@ -81,7 +83,8 @@ void add_host_names(network::ConnectionLimits& limits, std::string_view override
 }
 
 std::vector<std::string> connection_limit_names(const std::vector<network::ListenerConfig>& listeners) {
-  std::vector<std::string> names{"max.connections", "max.connections.per.ip", "max.connections.per.ip.overrides"};
+  std::vector<std::string> names{"max.connections", "max.connections.per.ip",
+                                 "max.connections.per.ip.overrides"};
   for (const network::ListenerConfig& listener : listeners) names.push_back(listener_setting(listener));
   return names;
 }

@@ -8,9 +8,8 @@ namespace barnabas::app {
 DynamicSettings::DynamicSettings(metadata::ImagePublisher& publisher, NodeId node,
                                  const metadata::StaticConfig& config)
     : node_(node), config_(config), publisher_(publisher) {
-  publisher.subscribe([this](const metadata::MetadataChanges& changes, const metadata::MetadataImagePtr& image) {
-    changed(changes, *image);
-  });
+  publisher.subscribe([this](const metadata::MetadataChanges& changes,
+                             const metadata::MetadataImagePtr& image) { changed(changes, *image); });
 }
 
 void DynamicSettings::follow(std::vector<std::string> names, Apply apply) {
@@ -20,7 +19,8 @@ void DynamicSettings::follow(std::vector<std::string> names, Apply apply) {
   tell(follower, metadata::BrokerConfigView(*image, node_, config_));
 }
 
-void DynamicSettings::changed(const metadata::MetadataChanges& changes, const metadata::MetadataImage& image) {
+void DynamicSettings::changed(const metadata::MetadataChanges& changes,
+                              const metadata::MetadataImage& image) {
   if (!metadata::concerns_broker(changes, node_)) return;
   const metadata::BrokerConfigView view(image, node_, config_);
   const std::lock_guard lock(mutex_);

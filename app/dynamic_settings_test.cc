@@ -12,7 +12,8 @@ class DynamicSettingsTest : public ::testing::Test {
  protected:
   void set(std::string_view resource, std::string_view name, std::optional<std::string_view> value) {
     auto next = metadata::testing::apply(
-        *publisher.current(), metadata::testing::config(metadata::ConfigResourceType::broker, resource, name, value));
+        *publisher.current(),
+        metadata::testing::config(metadata::ConfigResourceType::broker, resource, name, value));
     publisher.publish(next.changes, next.image);
   }
 

@@ -56,7 +56,8 @@ class AlterConfigs : public testing::ControllerTest {
     return done(controller_.alter_configs(request, state())).responses.front().error_code;
   }
 
-  std::map<std::string, std::string, std::less<>> values(ConfigResourceType type, std::string_view name) const {
+  std::map<std::string, std::string, std::less<>> values(ConfigResourceType type,
+                                                         std::string_view name) const {
     const auto* found = image->config(type, name);
     return found == nullptr ? std::map<std::string, std::string, std::less<>>() : found->values;
   }
@@ -96,7 +97,8 @@ TEST_F(AlterConfigs, lists_start_from_the_default) {
   EXPECT_EQ(values(ConfigResourceType::topic, "t").at("cleanup.policy"), "delete,compact");
   EXPECT_EQ(alter(ConfigResourceType::topic, "t", {{"cleanup.policy", subtract, "delete,nothing"}}), 0);
   EXPECT_EQ(values(ConfigResourceType::topic, "t").at("cleanup.policy"), "compact");
-  EXPECT_EQ(alter(ConfigResourceType::topic, "t", {{"flush.ms", append, "1"}}), to_wire(ErrorCode::invalid_config));
+  EXPECT_EQ(alter(ConfigResourceType::topic, "t", {{"flush.ms", append, "1"}}),
+            to_wire(ErrorCode::invalid_config));
 }
 
 TEST_F(AlterConfigs, a_change_of_min_insync_replicas_clears_eligible_leaders) {
@@ -133,8 +135,10 @@ TEST_F(AlterConfigs, brokers_that_are_not_registered_have_no_settings) {
   EXPECT_EQ(alter(ConfigResourceType::broker, "1", {{"log.roll.ms", set, "5"}}), 0);
   EXPECT_EQ(alter(ConfigResourceType::broker, "7", {{"log.roll.ms", set, "5"}}),
             to_wire(ErrorCode::broker_id_not_registered));
-  EXPECT_EQ(alter(ConfigResourceType::broker, "x", {{"log.roll.ms", set, "5"}}), to_wire(ErrorCode::invalid_request));
-  EXPECT_EQ(alter(ConfigResourceType::broker, "-1", {{"log.roll.ms", set, "5"}}), to_wire(ErrorCode::invalid_request));
+  EXPECT_EQ(alter(ConfigResourceType::broker, "x", {{"log.roll.ms", set, "5"}}),
+            to_wire(ErrorCode::invalid_request));
+  EXPECT_EQ(alter(ConfigResourceType::broker, "-1", {{"log.roll.ms", set, "5"}}),
+            to_wire(ErrorCode::invalid_request));
 }
 
 TEST_F(AlterConfigs, each_resource_has_its_own_fate) {

@@ -38,19 +38,24 @@ TEST(GroupConfigs, a_session_is_longer_than_a_heartbeat) {
 }
 
 TEST(JavaPattern, what_java_compiles_is_a_pattern) {
-  for (const char* good : {"", "a", "a|b|", "(a(b)c)*", "(?<n1>a)\\k<n1>", "(?:a)", "(?=a)", "(?<!a)b", "(?i-s)x", "(?i:x)",
-                           "a{2}", "a{2,}", "a{2,3}+", "a*?", "[a-z&&[^b]]", "[]a]", "[^]]", "[\\]]", "\\Q(\\E", "\\p{Lu}",
-                           "\\pL", "\\x41", "\\x{1F600}", "\\u0041", "\\07", "\\cA", "^$.", "}", "]"})
+  for (const char* good : {"",      "a",     "a|b|",       "(a(b)c)*", "(?<n1>a)\\k<n1>",
+                           "(?:a)", "(?=a)", "(?<!a)b",    "(?i-s)x",  "(?i:x)",
+                           "a{2}",  "a{2,}", "a{2,3}+",    "a*?",      "[a-z&&[^b]]",
+                           "[]a]",  "[^]]",  "[\\]]",      "\\Q(\\E",  "\\p{Lu}",
+                           "\\pL",  "\\x41", "\\x{1F600}", "\\u0041",  "\\07",
+                           "\\cA",  "^$.",   "}",          "]"})
     EXPECT_TRUE(is_java_pattern(good)) << good;
-  for (const char* bad : {"(", ")", "a)", "[", "[]", "[a", "*", "a|*", "a{1", "a{x}", "a{3,2}", "a**", "\\", "\\y", "\\x4",
-                          "(?<>a)", "(?<1>a)", "(?z)", "\\p{Lu", "[z-a]", "a{-1}"})
+  for (const char* bad :
+       {"(",   ")",  "a)",  "[",    "[]",     "[a",      "*",    "a|*",    "a{1",   "a{x}", "a{3,2}",
+        "a**", "\\", "\\y", "\\x4", "(?<>a)", "(?<1>a)", "(?z)", "\\p{Lu", "[z-a]", "a{-1}"})
     EXPECT_FALSE(is_java_pattern(bad)) << bad;
   EXPECT_FALSE(is_java_pattern(std::string(100'000, '('))) << "and the stack is left whole";
   EXPECT_FALSE(is_java_pattern(std::string(100'000, '[')));
 }
 
 TEST(JavaDuration, iso_durations_without_months) {
-  for (const char* good : {"P1D", "PT1H", "pt1h2m3.5s", "P2DT3H", "PT0.000000001S"}) EXPECT_TRUE(is_java_duration(good)) << good;
+  for (const char* good : {"P1D", "PT1H", "pt1h2m3.5s", "P2DT3H", "PT0.000000001S"})
+    EXPECT_TRUE(is_java_duration(good)) << good;
   for (const char* bad : {"", "P", "PT", "1H", "P1M", "P1DT", "PT1H1H", "PTS", "PT1X", "PT-1H"})
     EXPECT_FALSE(is_java_duration(bad)) << bad;
 }

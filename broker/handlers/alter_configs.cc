@@ -19,12 +19,14 @@ ApiError invalid_request(std::string message) {
 
 /// Nothing: the controller decides.
 std::optional<Problem> decide(const Services& services, const Resource& resource) {
-  if (auto problem = config_entries_problem(resource.configs, [](const auto&) { return true; })) return problem;
+  if (auto problem = config_entries_problem(resource.configs, [](const auto&) { return true; }))
+    return problem;
   switch (static_cast<ConfigResourceType>(resource.resource_type)) {
     case ConfigResourceType::broker: {
       if (auto problem = broker_resource_problem(resource.resource_name, services.node)) return problem;
       std::map<std::string, std::string, std::less<>> values;
-      for (const auto& config : resource.configs) values.insert_or_assign(config.name.str(), config.value->str());
+      for (const auto& config : resource.configs)
+        values.insert_or_assign(config.name.str(), config.value->str());
       if (auto problem = broker_configs_problem(services, resource.resource_name, values)) return problem;
       return std::nullopt;
     }
@@ -46,7 +48,8 @@ void warn_of_success(const AlterConfigsRequest& request, const AlterConfigsRespo
     const Resource& resource = request.resources[i];
     std::vector<std::string_view> names;
     for (const auto& config : resource.configs) names.push_back(config.name.view());
-    warn_without_effect(static_cast<ConfigResourceType>(resource.resource_type), resource.resource_name, names);
+    warn_without_effect(static_cast<ConfigResourceType>(resource.resource_type), resource.resource_name,
+                        names);
   }
 }
 

@@ -33,17 +33,19 @@ Problem broker_resource_problem(std::string_view name, NodeId node) {
   if (name.empty()) return std::nullopt;
   const auto id = java_integer(name);
   if (!id)
-    return ApiError{ErrorCode::invalid_request, "Node id must be an integer, but it is: " + std::string(name)};
+    return ApiError{ErrorCode::invalid_request,
+                    "Node id must be an integer, but it is: " + std::string(name)};
   if (*id != node.value())
-    return ApiError{ErrorCode::invalid_request, "Unexpected broker id, expected " + std::to_string(node.value()) +
-                                                    ", but received " + std::string(name)};
+    return ApiError{ErrorCode::invalid_request, "Unexpected broker id, expected " +
+                                                    std::to_string(node.value()) + ", but received " +
+                                                    std::string(name)};
   return std::nullopt;
 }
 
 Problem broker_configs_problem(const Services& services, std::string_view resource,
                                const std::map<std::string, std::string, std::less<>>& values) {
-  auto valid = metadata::validate_dynamic_broker_configs(values, !resource.empty(), *services.metadata.current(),
-                                                         services.node, services.config);
+  auto valid = metadata::validate_dynamic_broker_configs(
+      values, !resource.empty(), *services.metadata.current(), services.node, services.config);
   if (valid) return std::nullopt;
   return ApiError{ErrorCode::invalid_request, std::move(valid).error().message};
 }
@@ -58,7 +60,8 @@ void warn_without_effect(ConfigResourceType type, std::string_view resource,
                        : type == ConfigResourceType::broker ? "broker"
                        : type == ConfigResourceType::group  ? "group"
                                                             : "client-metrics";
-    log_.warn("setting has no effect in this version {}={} name={}", kind, log_text(resource), log_text(name));
+    log_.warn("setting has no effect in this version {}={} name={}", kind, log_text(resource),
+              log_text(name));
   }
 }
 

@@ -12,8 +12,8 @@
 #include "cluster/api_error.h"
 #include "metadata/image.h"
 
-/// What AlterConfigs and IncrementalAlterConfigs have in common: the broker looks at each resource first, answers for some
-/// of them itself, and hands the others to the controller.
+/// What AlterConfigs and IncrementalAlterConfigs have in common: the broker looks at each resource first,
+/// answers for some of them itself, and hands the others to the controller.
 namespace barnabas::broker {
 
 using Problem = std::optional<cluster::ApiError>;
@@ -21,11 +21,12 @@ using Problem = std::optional<cluster::ApiError>;
 /// As Integer.parseInt reads it: no blanks, a plus sign is fine.
 std::optional<int32_t> java_integer(std::string_view text);
 
-/// The names that this broker's settings are asked for by: "" for all brokers, or its id in any spelling; else why not.
+/// The names that this broker's settings are asked for by: "" for all brokers, or its id in any spelling;
+/// else why not.
 Problem broker_resource_problem(std::string_view name, NodeId node);
 
-/// Rules for the resources of one request, by position. The second and later ones of the same name are no better than the
-/// first.
+/// Rules for the resources of one request, by position. The second and later ones of the same name are no
+/// better than the first.
 template <class Request>
 std::vector<bool> repeated_resources(const Request& request) {
   std::map<std::pair<int8_t, std::string_view>, int> counts;
@@ -52,7 +53,8 @@ Problem config_entries_problem(const Configs& configs, NeedsValue needs_value) {
   return cluster::ApiError{protocol::ErrorCode::invalid_request, "Null value not supported for : " + nulls};
 }
 
-/// Checks the settings that a broker resource would have, and warns of those without effect when it is no mere check.
+/// Checks the settings that a broker resource would have, and warns of those without effect when it is no
+/// mere check.
 Problem broker_configs_problem(const Services& services, std::string_view resource,
                                const std::map<std::string, std::string, std::less<>>& values);
 
@@ -63,8 +65,8 @@ void warn_without_effect(metadata::ConfigResourceType type, std::string_view res
 /// What the broker has decided by itself, by position; nothing: the controller's turn.
 using Decisions = std::vector<std::optional<Problem>>;
 
-/// The request without what was decided. Brokers are named by their id in its usual spelling, since what is stored under
-/// another would never be looked up.
+/// The request without what was decided. Brokers are named by their id in its usual spelling, since what is
+/// stored under another would never be looked up.
 template <class Request>
 Request undecided(const Request& request, const Decisions& decisions, NodeId node) {
   Request rest;
@@ -72,7 +74,8 @@ Request undecided(const Request& request, const Decisions& decisions, NodeId nod
   for (std::size_t i = 0; i < request.resources.size(); ++i) {
     if (decisions[i]) continue;
     auto& resource = rest.resources.emplace_back(request.resources[i]);
-    if (static_cast<metadata::ConfigResourceType>(resource.resource_type) == metadata::ConfigResourceType::broker &&
+    if (static_cast<metadata::ConfigResourceType>(resource.resource_type) ==
+            metadata::ConfigResourceType::broker &&
         !resource.resource_name.view().empty())
       resource.resource_name = protocol::String(std::to_string(node.value()));
   }

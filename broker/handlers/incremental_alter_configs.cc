@@ -42,18 +42,18 @@ class Loggers {
  public:
   static Problem alter(const Resource& resource, NodeId node, bool validate_only) {
     const auto id = java_integer(resource.resource_name);
-    if (!id)
-      return invalid_request("Node id must be an integer, but it is: " + resource.resource_name.str());
+    if (!id) return invalid_request("Node id must be an integer, but it is: " + resource.resource_name.str());
     if (*id != node.value())
-      return invalid_request("Unexpected node id. Expected " + std::to_string(node.value()) + ", but received " +
-                             std::to_string(*id));
+      return invalid_request("Unexpected node id. Expected " + std::to_string(node.value()) +
+                             ", but received " + std::to_string(*id));
     for (const Config& config : resource.configs)
       if (auto problem = check(config)) return problem;
     if (validate_only) return std::nullopt;
     for (const Config& config : resource.configs) {
       const bool removes = operation_of(config) == Operation::remove;
       (void)set_logger_level(config.name.view(), removes ? std::nullopt : log_level_from_name(*config.value));
-      log_.warn("log level changed logger={} level={}", config.name.view(), removes ? "root's" : config.value->view());
+      log_.warn("log level changed logger={} level={}", config.name.view(),
+                removes ? "root's" : config.value->view());
     }
     return std::nullopt;
   }
@@ -65,9 +65,10 @@ class Loggers {
       case Operation::set:
         if (auto problem = missing(name)) return problem;
         if (!log_level_from_name(*config.value))
-          return invalid_config("Cannot set the log level of " + name + " to " + config.value->str() +
-                                " as it is not a supported log level. Valid log levels are DEBUG, ERROR, FATAL, INFO, "
-                                "TRACE, WARN");
+          return invalid_config(
+              "Cannot set the log level of " + name + " to " + config.value->str() +
+              " as it is not a supported log level. Valid log levels are DEBUG, ERROR, FATAL, INFO, "
+              "TRACE, WARN");
         return std::nullopt;
       case Operation::remove:
         if (auto problem = missing(name)) return problem;
@@ -93,8 +94,10 @@ class Loggers {
 /// What a broker resource would hold after the operations, with Kafka's rules of how a broker works them out.
 class BrokerChange {
  public:
-  BrokerChange(const Services& services, const Resource& resource) : services_(services), resource_(resource) {
-    const std::string name = resource.resource_name.view().empty() ? "" : std::to_string(services.node.value());
+  BrokerChange(const Services& services, const Resource& resource)
+      : services_(services), resource_(resource) {
+    const std::string name =
+        resource.resource_name.view().empty() ? "" : std::to_string(services.node.value());
     const auto image = services.metadata.current();
     if (const auto* current = image->config(ConfigResourceType::broker, name)) values_ = current->values;
   }
@@ -174,7 +177,8 @@ std::optional<Problem> decide(const Services& services, const Resource& resource
   return invalid_request("Unknown resource type " + std::to_string(resource.resource_type));
 }
 
-void warn_of_success(const IncrementalAlterConfigsRequest& request, const IncrementalAlterConfigsResponse& response) {
+void warn_of_success(const IncrementalAlterConfigsRequest& request,
+                     const IncrementalAlterConfigsResponse& response) {
   if (request.validate_only) return;
   for (std::size_t i = 0; i < request.resources.size(); ++i) {
     const Resource& resource = request.resources[i];

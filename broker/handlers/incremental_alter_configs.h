@@ -5,9 +5,10 @@
 
 namespace barnabas::broker {
 
-/// IncrementalAlterConfigs (44), v0–v1: sets, deletes, appends to and subtracts from settings of topics (2), brokers (4),
-/// client metrics (16) and groups (32), and levels of loggers (8).
-///  - Levels are changed here and gone with the process. Brokers' settings are checked here, since the controller cannot
+/// IncrementalAlterConfigs (44), v0–v1: sets, deletes, appends to and subtracts from settings of topics (2),
+/// brokers (4), client metrics (16) and groups (32), and levels of loggers (8).
+///  - Levels are changed here and gone with the process. Brokers' settings are checked here, since the
+///  controller cannot
 ///    know what a broker can live with. The rest is the controller's.
 ///  - Each resource is changed as a whole or not at all. validate_only: none is.
 ///  - Answered when the change is on disk and in force.
