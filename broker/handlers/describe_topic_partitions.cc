@@ -52,16 +52,9 @@ class Page {
                      const metadata::TopicImage& topic, int32_t index) {
     const metadata::PartitionImage& partition = *topic.partition(PartitionIndex{index});
     auto& described = answer.partitions.emplace_back();
-    described.partition_index = index;
-    described.leader_id = partition.leader.value();
-    described.leader_epoch = partition.leader_epoch.value();
-    described.replica_nodes = numbers(partition.replicas);
-    described.isr_nodes = numbers(partition.isr);
+    describe_partition(image_, partition, index, described);
     described.eligible_leader_replicas = numbers(partition.eligible_leader_replicas);
     described.last_known_elr = numbers(partition.last_known_elr);
-    described.offline_replicas = offline_replicas(image_, partition);
-    if (partition.leader == metadata::no_node)
-      described.error_code = to_wire(ErrorCode::leader_not_available);
   }
 
   bool full(std::string_view topic, int32_t partition) {

@@ -24,16 +24,7 @@ MetadataResponse::MetadataResponseTopic describe(const metadata::MetadataImage& 
   if (with_operations) answer.topic_authorized_operations = all_topic_operations;
   answer.partitions.reserve(topic.partitions.size());
   for (int32_t i = 0; i < topic.partition_count(); ++i) {
-    const metadata::PartitionImage& partition = *topic.partition(PartitionIndex{i});
-    auto& described = answer.partitions.emplace_back();
-    described.partition_index = i;
-    described.leader_id = partition.leader.value();
-    described.leader_epoch = partition.leader_epoch.value();
-    described.replica_nodes = numbers(partition.replicas);
-    described.isr_nodes = numbers(partition.isr);
-    described.offline_replicas = offline_replicas(image, partition);
-    if (partition.leader == metadata::no_node)
-      described.error_code = to_wire(ErrorCode::leader_not_available);
+    describe_partition(image, *topic.partition(PartitionIndex{i}), i, answer.partitions.emplace_back());
   }
   return answer;
 }

@@ -6,6 +6,7 @@
 
 #include "broker/call.h"
 #include "metadata/image.h"
+#include "protocol/error_code.h"
 
 namespace barnabas::broker {
 
@@ -21,6 +22,20 @@ std::vector<int32_t> numbers(const std::vector<NodeId>& nodes);
 /// Replicas on brokers that are gone or fenced.
 std::vector<int32_t> offline_replicas(const metadata::MetadataImage& image,
                                       const metadata::PartitionImage& partition);
+
+/// What Metadata and DescribeTopicPartitions both tell about a partition.
+template <class Described>
+void describe_partition(const metadata::MetadataImage& image, const metadata::PartitionImage& partition,
+                        int32_t index, Described& described) {
+  described.partition_index = index;
+  described.leader_id = partition.leader.value();
+  described.leader_epoch = partition.leader_epoch.value();
+  described.replica_nodes = numbers(partition.replicas);
+  described.isr_nodes = numbers(partition.isr);
+  described.offline_replicas = offline_replicas(image, partition);
+  if (partition.leader == metadata::no_node)
+    described.error_code = to_wire(protocol::ErrorCode::leader_not_available);
+}
 
 /// Address of a broker as seen from the listener on which the request came.
 struct BrokerAddress {
