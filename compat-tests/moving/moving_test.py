@@ -9,6 +9,7 @@ clients that live through it.
 
 import pathlib
 import random
+import subprocess
 import sys
 import time
 import unittest
@@ -27,7 +28,7 @@ import history  # noqa: E402
 import protocol_client as raw  # noqa: E402
 import sasl_login  # noqa: E402
 import view  # noqa: E402
-from broker import HOST, BrokerError  # noqa: E402
+from broker import HOST, BrokerError, barnabas_binary  # noqa: E402
 from kafka_complaints import unexplained  # noqa: E402
 from living_clients import LivingClients  # noqa: E402
 from node import Node  # noqa: E402
@@ -73,6 +74,13 @@ class MovingTest(unittest.TestCase):
     def stop(self, node):
         node.stop()
         self.assert_no_complaint(node)
+
+    def stop_and_check(self, node):
+        """Neither the broker nor `barnabas check` may find anything wrong."""
+        self.stop(node)
+        directories = sorted({*node.log_dirs, node.metadata_dir})
+        done = subprocess.run([barnabas_binary(), "check", *directories], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def assert_no_complaint(self, node):
         if node.target == "kafka":
@@ -326,18 +334,18 @@ class Directories(MovingTest):
         client.create_usable("kept", 2, history.NEVER_EXPIRE)
         client.append("kept", b"one")
         before = view.whole(client)
-        self.stop(node)
+        self.stop_and_check(node)
         client = self.start_barnabas(node)
         self.assert_same(before, view.whole(client))
         client.append("kept", b"two")
         client.create_usable("ours", 2, history.NEVER_EXPIRE)
         before = view.whole(client)
-        self.stop(node)
+        self.stop_and_check(node)
         client = self.start_kafka(node)
         self.assert_same(before, view.whole(client))
-        self.stop(node)
+        self.stop_and_check(node)
         self.assert_same(before, view.whole(self.start_barnabas(node)))
-        self.stop(node)
+        self.stop_and_check(node)
 
     def test_directories_that_barnabas_made(self):
         node = self.node(log_dirs=2, own_metadata_dir=True, properties=QUICK)
@@ -354,7 +362,7 @@ class Directories(MovingTest):
         client.delete_records("plain", 1, 1)
         history.write_idempotent(client, made)
         before = view.whole(client)
-        self.stop(node)
+        self.stop_and_check(node)
         client = self.start_kafka(node)
         self.assert_same(before, view.whole(client))
         for producer in made.values():
@@ -368,9 +376,9 @@ class Directories(MovingTest):
         transactional.end(client, commit=True)
         raw.commit_offsets(client, "readers", "plain", {0: 1})
         before = view.whole(client)
-        self.stop(node)
+        self.stop_and_check(node)
         self.assert_same(before, view.whole(self.start_barnabas(node)))
-        self.stop(node)
+        self.stop_and_check(node)
 
 
 class Refusals(MovingTest):

@@ -146,18 +146,20 @@ class PartitionCheck {
 
   void check_epoch(const CheckedSegment& segment, const protocol::RecordBatchHeader& header) {
     const LeaderEpoch epoch = header.partition_leader_epoch;
-    if (epoch < LeaderEpoch{0} || epoch == last_epoch_) return;
+    if (epoch < LeaderEpoch{0}) return;
     if (epoch < last_epoch_)
       problem(segment.path, fmt::format("leader epoch {} found at offset {}, {} or more expected",
                                         epoch.value(), header.base_offset.value(), last_epoch_.value()));
     last_epoch_ = epoch;
-    if (!epochs_) return;
-    const auto known = epochs_->epoch_of(header.base_offset);
+    // The file forgets what lies below the log start.
+    const Offset served = std::max(header.base_offset, context_.log_start.value_or(Offset{0}));
+    if (!epochs_ || served >= header.next_offset() || epoch == compared_epoch_) return;
+    compared_epoch_ = epoch;
+    const auto known = epochs_->epoch_of(served);
     if (known && *known == epoch) return;
     heals(path_of(storage::leader_epoch_checkpoint_name),
           fmt::format("epoch {} found for offset {}, {} expected (from its batch)",
-                      known ? std::to_string(known->value()) : "none", header.base_offset.value(),
-                      epoch.value()));
+                      known ? std::to_string(known->value()) : "none", served.value(), epoch.value()));
   }
 
   /// Indexes are derived: whoever opens the log makes a missing one again.
@@ -264,7 +266,8 @@ class PartitionCheck {
   std::vector<CheckedSegment> segments_;
   std::optional<storage::LeaderEpochCache> epochs_;
   LeaderEpoch last_epoch_{-1};
-  bool gaps_within_ = false;  // of offsets, inside of segments
+  LeaderEpoch compared_epoch_{-1};  ///< the newest that was looked up in the epoch file
+  bool gaps_within_ = false;        // of offsets, inside of segments
 };
 
 }  // namespace
