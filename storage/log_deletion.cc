@@ -61,6 +61,7 @@ Result<void> LogState::delete_segments(std::size_t first, std::size_t count) {
     segments.erase(segments.begin() + static_cast<std::ptrdiff_t>(at));
     // At once: a reader of an offset that has just gone must not be given what follows it.
     if (from_front) log_start.store(std::max(log_start.load(), segments.front()->base_offset()));
+    ++generation;
     deleted_files.insert(deleted_files.end(), renamed.begin(), renamed.end());
     directory_dirty = true;
     note_change();
