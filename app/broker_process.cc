@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -17,9 +18,11 @@
 #include "app/listeners.h"
 #include "app/refused_settings.h"
 #include "base/log.h"
+#include "broker/directory_assignments.h"
 #include "broker/dispatcher.h"
 #include "broker/producer_ids.h"
 #include "broker/replica_manager.h"
+#include "broker/replica_mover.h"
 #include "broker/services.h"
 #include "cluster/broker_lifecycle.h"
 #include "cluster/local_gateway.h"
@@ -116,15 +119,24 @@ NodeId node_of(const metadata::StaticConfig& config) {
   return NodeId{static_cast<int32_t>(id < 0 ? 1 : id)};
 }
 
+/// Absolute, without doubled and trailing slashes, as Java's File makes it and so Kafka's tools know it.
+std::string absolute(const std::string& path) {
+  std::string whole = path.starts_with('/') ? path : std::filesystem::current_path().string() + "/" + path;
+  whole.erase(std::ranges::unique(whole, [](char a, char b) { return a == '/' && b == '/'; }).begin(), whole.end());
+  if (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
+  return whole;
+}
+
 std::vector<std::string> log_paths(const metadata::StaticConfig& config) {
   auto paths = config.list("log.dirs");
   if (paths.empty()) paths = config.list("log.dir");
+  std::ranges::transform(paths, paths.begin(), absolute);
   return paths;
 }
 
 std::string metadata_path(const metadata::StaticConfig& config, const std::vector<std::string>& paths) {
   const std::string own = config.text("metadata.log.dir");
-  return own.empty() ? paths.front() : own;
+  return own.empty() ? paths.front() : absolute(own);
 }
 
 std::chrono::milliseconds interval(const metadata::StaticConfig& config, std::string_view name) {
@@ -190,6 +202,7 @@ struct BrokerProcess::Parts {
   /// After a start that failed: leaves the directories as clean as they were found.
   void abandon();
   storage::LogManagerOptions log_manager_options();
+  broker::ReplicaMover::Options mover_options() const;
   void directory_failed(const storage::LogDirectory& directory,
                         const std::vector<storage::TopicPartition>& lost);
 
@@ -211,6 +224,8 @@ struct BrokerProcess::Parts {
   std::optional<broker::ReplicaManager> replicas;
   std::optional<DynamicSettings> dynamic_settings;
   std::unique_ptr<cluster::LocalGateway> gateway;
+  std::optional<broker::DirectoryAssignments> assignments;
+  std::optional<broker::ReplicaMover> mover;
   std::optional<broker::FetchSessionCache> fetch_sessions;
   std::optional<broker::ProducerIds> producer_ids;
   std::optional<broker::Services> services;
@@ -224,6 +239,15 @@ struct BrokerProcess::Parts {
   std::optional<Ticker> storage_ticker;
   std::optional<Ticker> deadline_ticker;
 };
+
+broker::ReplicaMover::Options BrokerProcess::Parts::mover_options() const {
+  broker::ReplicaMover::Options options;
+  options.threads = config.given("num.replica.alter.log.dirs.threads") != nullptr
+                        ? static_cast<unsigned>(std::max<int64_t>(config.integer("num.replica.alter.log.dirs.threads"), 1))
+                        : static_cast<unsigned>(paths.size());
+  options.bytes_per_second = config.integer("replica.alter.log.dirs.io.max.bytes.per.second");
+  return options;
+}
 
 storage::LogManagerOptions BrokerProcess::Parts::log_manager_options() {
   storage::LogManagerOptions options;
@@ -343,7 +367,20 @@ Result<void> BrokerProcess::Parts::open_metadata() {
       *disk_pool,
       [this](const storage::TopicPartition& name, const Error& error) { logs->report(name, error); },
       config.boolean("log.flush.before.ack"));
+  BARNABAS_TRY(logs->resolve_doubles([this](const storage::TopicPartition& name) -> storage::Assignment {
+    const auto image = publisher.current();
+    const auto* topic = image->topic(name.topic);
+    const auto* partition = topic != nullptr ? topic->partition(name.partition) : nullptr;
+    if (partition == nullptr) return {};
+    return {topic->id, partition->directory_of(node)};
+  }));
+  assignments.emplace(
+      node,
+      [this](auto request, auto done) { gateway->assign_replicas_to_dirs(std::move(request), std::move(done)); },
+      publisher);
+  mover.emplace(*logs, *assignments, mover_options());
   replicas.emplace(node, *logs, config, *partition_services);
+  replicas->connect(*mover, *assignments);
   publisher.subscribe([this](const metadata::MetadataChanges& changes,
                              const metadata::MetadataImagePtr& image) { replicas->apply(changes, image); });
   logs->set_high_watermark_source(
@@ -420,13 +457,20 @@ Result<void> BrokerProcess::Parts::join_cluster() {
   identity.previous_epoch = logs->previous_broker_epoch();
   lifecycle.emplace(*gateway, publisher, std::move(identity));
   BARNABAS_TRY(lifecycle->register_broker());
+  assignments->begin();
   BARNABAS_TRY(lifecycle->unfence());
   return {};
 }
 
 void BrokerProcess::Parts::start_tickers() {
   cleaner->start();
-  storage_ticker.emplace([this] { return logs->tick(std::chrono::steady_clock::now(), wall_clock_now()); });
+  storage_ticker.emplace([this] {
+    const Instant next = logs->tick(std::chrono::steady_clock::now(), wall_clock_now());
+    constexpr std::chrono::seconds retry_period{1};
+    const Instant now = std::chrono::steady_clock::now();
+    (void)replicas->retry_failed(now);
+    return std::min(next, now + retry_period);
+  });
   // Apart from the other, which waits with everybody when a device hangs.
   deadline_ticker.emplace([this] {
     constexpr std::chrono::milliseconds period{250};
@@ -438,6 +482,7 @@ void BrokerProcess::Parts::start_tickers() {
 }
 
 void BrokerProcess::Parts::abandon() {
+  if (mover) mover->stop();
   if (gateway) (void)gateway->close();
   if (loaded) (void)logs->shut_down(logs->previous_broker_epoch());
 }
@@ -488,6 +533,7 @@ bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
     log_.warn("stopping: connections were closed with answers outstanding");
   parts.cleaner->stop();
   parts.storage_ticker.reset();
+  parts.mover->stop();
   parts.deadline_ticker.reset();
   check("fencing", parts.lifecycle->shut_down());
   const BrokerEpoch epoch = parts.lifecycle->epoch();

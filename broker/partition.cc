@@ -37,17 +37,32 @@ Partition::Partition(storage::TopicPartition name, Uuid topic_id, std::shared_pt
                      PartitionServices& services)
     : name_(std::move(name)),
       topic_id_(topic_id),
-      log_(std::move(log)),
+      log_(log.get()),
       services_(services),
       leader_epoch_(leader_epoch.value()),
       settings_(std::move(settings)),
-      high_watermark_(log_->log_end_offset().value()) {
-  if (log_->latest_epoch() < leader_epoch) log_->assign_epoch_start(leader_epoch, log_->log_end_offset());
+      high_watermark_(log->log_end_offset().value()) {
+  if (log->latest_epoch() < leader_epoch) log->assign_epoch_start(leader_epoch, log->log_end_offset());
+  logs_.push_back(std::move(log));
+}
+
+template <class Change>
+auto Partition::change_log(Change change) {
+  while (true) {
+    storage::Log& present = log();
+    auto changed = change(present);
+    if (&present == &log()) return changed;
+    // It was left while this ran. What was changed before that has moved along, and once more does no harm; what
+    // came too late was refused, but for settings.
+  }
 }
 
 void Partition::set_leader_epoch(LeaderEpoch epoch) {
-  if (leader_epoch_.exchange(epoch.value(), std::memory_order_acq_rel) < epoch.value())
-    log_->assign_epoch_start(epoch, log_->log_end_offset());
+  if (leader_epoch_.exchange(epoch.value(), std::memory_order_acq_rel) >= epoch.value()) return;
+  change_log([&](storage::Log& log) {
+    log.assign_epoch_start(epoch, log.log_end_offset());
+    return true;
+  });
 }
 
 protocol::ErrorCode Partition::check_leader_epoch(LeaderEpoch claimed) const {
@@ -58,7 +73,10 @@ protocol::ErrorCode Partition::check_leader_epoch(LeaderEpoch claimed) const {
 }
 
 void Partition::set_settings(std::shared_ptr<const TopicSettings> settings) {
-  log_->set_config(std::shared_ptr<const storage::LogConfig>(settings, &settings->log));
+  change_log([&](storage::Log& log) {
+    log.set_config(std::shared_ptr<const storage::LogConfig>(settings, &settings->log));
+    return true;
+  });
   const std::scoped_lock lock(settings_mutex_);
   settings_ = std::move(settings);
 }
@@ -76,7 +94,12 @@ void Partition::deactivate(const Error& error) {
 
 Result<storage::AppendResult> Partition::append(MutableByteView batch, bool wait_for_disk, TimestampMs now) {
   if (!active()) return fail(ErrorKind::offline, name_.to_string() + " is no longer here");
-  auto appended = log_->append_as_leader(batch, leader_epoch(), now);
+  storage::Log* log = log_.load(std::memory_order_acquire);
+  auto appended = log->append_as_leader(batch, leader_epoch(), now);
+  while (!appended && appended.error().kind == ErrorKind::closed && log != log_.load(std::memory_order_acquire)) {
+    log = log_.load(std::memory_order_acquire);
+    appended = log->append_as_leader(batch, leader_epoch(), now);
+  }
   if (!appended) {
     const ErrorKind kind = appended.error().kind;
     if (kind == ErrorKind::io || kind == ErrorKind::offline)
@@ -88,13 +111,19 @@ Result<storage::AppendResult> Partition::append(MutableByteView batch, bool wait
   return appended;
 }
 
+Result<Offset> Partition::delete_records_before(Offset offset) {
+  auto start = change_log([&](storage::Log& log) { return log.delete_records_before(offset); });
+  if (start) wake_waiters(0);
+  return start;
+}
+
 void Partition::raise_high_watermark(Offset to) {
   int64_t seen = high_watermark_.load(std::memory_order_relaxed);
   while (seen < to.value()) {
     // Sequentially consistent together with waiter_count_: either the waiter sees the new high watermark, or
     // this thread sees the waiter.
     if (high_watermark_.compare_exchange_weak(seen, to.value(), std::memory_order_seq_cst)) {
-      log_->note_high_watermark();
+      log().note_high_watermark();
       if (waiter_count_.load(std::memory_order_seq_cst) == 0) return;
       const uint64_t appended = appended_bytes_.load(std::memory_order_relaxed);
       const uint64_t announced = announced_bytes_.exchange(appended, std::memory_order_relaxed);
@@ -135,7 +164,9 @@ void Partition::wake_waiters(uint64_t bytes) {
 }
 
 void Partition::when_durable(Offset end, Instant deadline, DurableDone done) {
-  if (log_->recovery_point() >= end) {
+  // In this order: whoever finds a log that has taken over finds what acknowledging it takes, too.
+  const bool on_disk = log().recovery_point() >= end;
+  if (on_disk && !log_is_not_enough_.load(std::memory_order_acquire)) {
     raise_high_watermark(end);
     return done({});
   }
@@ -145,7 +176,7 @@ void Partition::when_durable(Offset end, Instant deadline, DurableDone done) {
     const std::scoped_lock lock(sync_mutex_);
     here = active();
     if (here) durable_waits_.push_back({end, deadline, std::move(done)});
-    start = here && !sync_running_;
+    start = here && !sync_running_ && !held_;
     if (start) set_sync_running(true);
   }
   if (start) start_sync();
@@ -154,9 +185,10 @@ void Partition::when_durable(Offset end, Instant deadline, DurableDone done) {
 
 // With sync_mutex_ held, so that the two never part.
 void Partition::set_sync_running(bool running) {
-  if (sync_running_ == running) return;
   sync_running_ = running;
-  running ? services_.waiting.add(shared_from_this()) : services_.waiting.remove(shared_from_this());
+  const bool waits = sync_running_ || held_;
+  if (std::exchange(is_waiting_, waits) == waits) return;
+  waits ? services_.waiting.add(shared_from_this()) : services_.waiting.remove(shared_from_this());
 }
 
 void Partition::start_sync() {
@@ -166,20 +198,29 @@ void Partition::start_sync() {
     const std::scoped_lock lock(sync_mutex_);
     waits = std::exchange(durable_waits_, {});
     set_sync_running(false);
+    ++syncs_ended_;
+    sync_ended_.notify_all();
   }
   const Error error{ErrorKind::closed, "the disk pool takes no more work"};
   for (DurableWait& wait : waits) wait.done(std::unexpected(error));
 }
 
 void Partition::run_sync() {
-  const auto durable = log_->flush();
-  if (durable) {
-    raise_high_watermark(*durable);
-  } else {
+  std::shared_ptr<Mirror> mirror;
+  {
+    const std::scoped_lock lock(sync_mutex_);
+    mirror = mirror_;
+  }
+  const auto durable = log().flush();
+  bool mirrored = true;
+  if (!durable) {
     services_.report_failure(name_, durable.error());
+  } else {
+    mirrored = mirror == nullptr || mirror->follow(*durable).has_value();
+    if (mirrored) raise_high_watermark(*durable);
   }
   bool more = false;
-  std::vector<DurableWait> finished = take_finished(durable, more);
+  std::vector<DurableWait> finished = take_finished(durable, mirrored, more);
   // Those who came during this sync need another one; it starts before the finished ones are told, so that
   // the device has no pause.
   if (more) start_sync();
@@ -210,17 +251,64 @@ void Partition::expire_waits(Instant now) {
   for (DurableWait& wait : expired) wait.done(std::unexpected(error));
 }
 
-std::vector<Partition::DurableWait> Partition::take_finished(const Result<Offset>& durable, bool& more) {
+std::vector<Partition::DurableWait> Partition::take_finished(const Result<Offset>& durable, bool mirrored,
+                                                             bool& more) {
   std::vector<DurableWait> finished;
   const std::scoped_lock lock(sync_mutex_);
   if (!durable) {
     finished = std::exchange(durable_waits_, {});
-  } else {
+  } else if (mirrored) {
     finished = take_waits([&](const DurableWait& wait) { return wait.end <= *durable; });
-  }
-  more = !durable_waits_.empty();
+  } else if (mirror_ != nullptr) {
+    hold();
+  }  // else mirroring was given up meanwhile, and the next sync does without
+  more = !durable_waits_.empty() && !held_;
   set_sync_running(more);
+  ++syncs_ended_;
+  sync_ended_.notify_all();
   return finished;
+}
+
+// --- moving ------------------------------------------------------------------------------------------------
+
+// With sync_mutex_ held. Counts as a sync that runs: waits still end at their deadlines.
+void Partition::hold() {
+  if (std::exchange(held_, true)) return;
+  log_is_not_enough_.store(true, std::memory_order_release);
+  set_sync_running(sync_running_);
+}
+
+void Partition::begin_mirroring(std::shared_ptr<Mirror> mirror) {
+  std::unique_lock lock(sync_mutex_);
+  mirror_ = std::move(mirror);
+  log_is_not_enough_.store(true, std::memory_order_release);
+  const uint64_t ended = syncs_ended_;
+  sync_ended_.wait(lock, [&] { return !sync_running_ || syncs_ended_ != ended; });
+}
+
+void Partition::hold_acknowledgements() {
+  std::unique_lock lock(sync_mutex_);
+  hold();
+  sync_ended_.wait(lock, [&] { return !sync_running_; });
+}
+
+void Partition::release_acknowledgements() {
+  bool start = false;
+  {
+    const std::scoped_lock lock(sync_mutex_);
+    mirror_ = nullptr;
+    held_ = false;
+    log_is_not_enough_.store(false, std::memory_order_release);
+    start = !durable_waits_.empty() && !sync_running_;
+    set_sync_running(sync_running_ || start);
+  }
+  if (start) start_sync();
+}
+
+void Partition::replace_log(std::shared_ptr<storage::Log> log) {
+  const std::scoped_lock lock(sync_mutex_);
+  logs_.push_back(log);
+  log_.store(log.get(), std::memory_order_release);
 }
 
 }  // namespace barnabas::broker

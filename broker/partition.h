@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <list>
 #include <memory>
@@ -44,6 +45,14 @@ class WaitingPartitions {
   std::unordered_set<std::shared_ptr<Partition>> partitions_;
 };
 
+/// A second place where everything that is acknowledged has to be, while a partition is about to move there.
+class Mirror {
+ public:
+  virtual ~Mirror() = default;
+  /// Returns once everything below `end`, and the log start, is durable there. On a thread of the disk pool.
+  virtual Result<void> follow(Offset end) = 0;
+};
+
 /// What a partition needs of its surroundings.
 struct PartitionServices {
   io::DiskPool& disk_pool;
@@ -70,7 +79,9 @@ class Partition : public std::enable_shared_from_this<Partition> {
 
   const storage::TopicPartition& name() const { return name_; }
   const Uuid& topic_id() const { return topic_id_; }
-  storage::Log& log() { return *log_; }
+  /// The log at this moment. It is another one after a move to another directory; one that was given out stays
+  /// readable, and answers changes with ErrorKind::closed then. Changes go through the methods below, which know that.
+  storage::Log& log() const { return *log_.load(std::memory_order_acquire); }
   LeaderEpoch leader_epoch() const { return LeaderEpoch{leader_epoch_.load(std::memory_order_acquire)}; }
   void set_leader_epoch(LeaderEpoch epoch);
   /// What a client that claims to know the leader by this epoch is answered; -1 claims nothing (KIP-320).
@@ -90,6 +101,9 @@ class Partition : public std::enable_shared_from_this<Partition> {
   /// Appends one validated batch. `wait_for_disk`: acks=all.
   Result<storage::AppendResult> append(MutableByteView batch, bool wait_for_disk, TimestampMs now);
 
+  /// Log::delete_records_before, and tells those who wait.
+  Result<Offset> delete_records_before(Offset offset);
+
   using DurableDone = std::move_only_function<void(const Result<void>&)>;
   /// Calls `done` once everything below `end` is on disk, or the sync failed. One sync serves all that wait.
   /// `done` runs inside this call when nothing has to be waited for, else on a thread of the disk pool, or on
@@ -102,7 +116,19 @@ class Partition : public std::enable_shared_from_this<Partition> {
   bool flush_before_ack() const { return services_.flush_before_ack; }
 
   Offset high_watermark() const { return Offset{high_watermark_.load(std::memory_order_acquire)}; }
-  Offset last_stable_offset() { return log_->last_stable_offset(high_watermark()); }
+  Offset last_stable_offset() { return log().last_stable_offset(high_watermark()); }
+
+  // --- moving to another log directory; one mover at a time --------------------------------------------------
+
+  /// From now on what is durable is acknowledged only once the mirror has it too. Returns when no sync that began
+  /// earlier runs any more; blocks as long as the device takes. When the mirror fails, acknowledgements are held.
+  void begin_mirroring(std::shared_ptr<Mirror> mirror);
+  /// Nothing is synced or acknowledged until release_acknowledgements. Waits for a sync that runs. Blocks.
+  void hold_acknowledgements();
+  /// Ends holding and mirroring.
+  void release_acknowledgements();
+  /// Another log with the same content, which has just taken over. To be called by whoever locks out appends.
+  void replace_log(std::shared_ptr<storage::Log> log);
 
   using WaiterHandle = std::list<std::weak_ptr<ProgressWaiter>>::iterator;
   /// Registers a waiter if the high watermark still is `seen` and the partition is active; otherwise false,
@@ -123,13 +149,17 @@ class Partition : public std::enable_shared_from_this<Partition> {
   template <class Predicate>
   std::vector<DurableWait> take_waits(Predicate finished);
   void set_sync_running(bool running);
+  void hold();
   void start_sync();
   void run_sync();
-  std::vector<DurableWait> take_finished(const Result<Offset>& durable, bool& more);
+  std::vector<DurableWait> take_finished(const Result<Offset>& durable, bool mirrored, bool& more);
+  /// Calls `change` with the log until it got one that is still the partition's afterwards.
+  template <class Change>
+  auto change_log(Change change);
 
   const storage::TopicPartition name_;
   const Uuid topic_id_;
-  const std::shared_ptr<storage::Log> log_;
+  std::atomic<storage::Log*> log_;
   PartitionServices& services_;
   std::atomic<int32_t> leader_epoch_;
   // Not std::atomic<std::shared_ptr>: in g++ 12 its load races with its store.
@@ -143,6 +173,15 @@ class Partition : public std::enable_shared_from_this<Partition> {
   std::mutex sync_mutex_;
   std::vector<DurableWait> durable_waits_;
   bool sync_running_ = false;
+  bool held_ = false;
+  bool is_waiting_ = false;  ///< among services_.waiting: a sync runs, or acknowledgements are held
+  uint64_t syncs_ended_ = 0;
+  std::condition_variable sync_ended_;
+  std::shared_ptr<Mirror> mirror_;
+  /// What is durable in the log is not all that an acknowledgement needs: held_, or there is a mirror_.
+  std::atomic<bool> log_is_not_enough_{false};
+  /// All logs that log_ ever was: whoever asked for one may still read it. A log that was left is small.
+  std::vector<std::shared_ptr<storage::Log>> logs_;
 
   std::mutex waiter_mutex_;
   std::list<std::weak_ptr<ProgressWaiter>> waiters_;

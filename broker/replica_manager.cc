@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/log.h"
+#include "metadata/effective_broker_config.h"
 
 namespace barnabas::broker {
 
@@ -41,17 +42,26 @@ ReplicaManager::Found ReplicaManager::find(const Uuid& topic_id, PartitionIndex 
 
 void ReplicaManager::apply(const metadata::MetadataChanges& changes,
                            const metadata::MetadataImagePtr& image) {
+  const std::scoped_lock lock(change_mutex_);
+  image_ = image;
   bool defaults_changed = false;
   if (metadata::concerns_broker(changes, node_)) {
     auto now = broker_settings_of_topics(*image, config_, node_);
     defaults_changed = now != broker_settings_;
     broker_settings_ = std::move(now);
+    const metadata::BrokerConfigView settings(*image, node_, config_);
+    if (mover_ != nullptr)
+      mover_->set_bytes_per_second(settings.integer("replica.alter.log.dirs.io.max.bytes.per.second"));
   }
   if (defaults_changed) default_settings_ = nullptr;
-  if (changes.all) set_aside_strays(*image);
+  if (changes.all) {
+    set_aside_strays(*image);
+    settle_futures(*image);
+  }
   for (const auto& topic : changes.deleted_topics) remove_topic(*topic);
   for (const auto& topic : changes.changed_topics) update_topic(*topic, *image, !changes.all);
   update_settings(changes, *image, defaults_changed);
+  if (changes.all) go_on_moving();
 }
 
 void ReplicaManager::set_aside_strays(const metadata::MetadataImage& image) {
@@ -138,18 +148,23 @@ std::shared_ptr<Partition> ReplicaManager::host(const storage::TopicPartition& n
                                                 const std::shared_ptr<const TopicSettings>& settings,
                                                 bool is_new) {
   if (std::ranges::find(partition.replicas, node_) == partition.replicas.end()) return nullptr;
-  storage::LogManager::CreateOptions options{topic.id, Uuid{}, is_new};
-  auto log = logs_.create(name, options, wall_clock_now());
-  if (!log && log.error().kind == ErrorKind::already_exists) {
-    // A log of an earlier topic of this name, whose deletion was not finished before the last stop.
-    logger.warn("partition={} has another topic id than the metadata; set aside", name.to_string());
-    if (const auto aside = logs_.set_aside(name); aside) log = logs_.create(name, options, wall_clock_now());
-  }
+  const Uuid assigned = partition.directory_of(node_);
+  const std::pair key{topic.id, name.partition.value()};
+  if (const auto before = failed_.find(key); before != failed_.end()) is_new = is_new || before->second;
+  auto log = open_log(name, topic.id, assigned, is_new);
   if (!log) {
     logger.error("partition={} offline: {}", name.to_string(), log.error().message);
     logs_.report(name, log.error());
+    if (log.error().kind == ErrorKind::no_space) {
+      failed_.insert_or_assign(key, is_new);
+    } else {
+      failed_.erase(key);
+    }
     return nullptr;
   }
+  failed_.erase(key);
+  if (const Uuid actual = logs_.directory_of(name); assignments_ != nullptr && actual != assigned)
+    assignments_->assign(topic.id, name.partition, actual);
   (*log)->set_config(std::shared_ptr<const storage::LogConfig>(settings, &settings->log));
   return std::make_shared<Partition>(name, topic.id, std::move(*log), partition.leader_epoch, settings,
                                      services_);

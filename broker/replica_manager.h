@@ -1,14 +1,19 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "broker/partition.h"
+#include "broker/replica_mover.h"
 #include "metadata/image.h"
 #include "metadata/publisher.h"
 #include "metadata/static_config.h"
@@ -37,6 +42,20 @@ class ReplicaManager {
   Found find(std::string_view topic, PartitionIndex index) const;
   /// unknown_topic_id, unknown_topic_or_partition, or kafka_storage_error.
   Found find(const Uuid& topic_id, PartitionIndex index) const;
+
+  /// How to move partitions and to tell the controller where they are; both must outlive it. Without them nothing is
+  /// moved or told. Before the first apply.
+  void connect(ReplicaMover& mover, DirectoryAssignments& assignments) {
+    mover_ = &mover;
+    assignments_ = &assignments;
+  }
+
+  /// One partition of AlterReplicaLogDirs (34): begins to move it to the log directory `path`, which must be one of
+  /// log.dirs letter by letter. Gives up a move to elsewhere; the directory where it is ends any move. A partition that is
+  /// yet to be made will be made there, and answers unknown_topic_or_partition. Codes as Kafka's. Blocks on directory work.
+  protocol::ErrorCode move(const storage::TopicPartition& name, const std::string& path);
+  /// Tries again to make logs for which there was no room. Returns when to come again; Instant::max(): nothing fails.
+  Instant retry_failed(Instant now);
 
   /// A log directory failed: its partitions answer kafka_storage_error from now on.
   void lose(const std::vector<storage::TopicPartition>& lost);
@@ -73,13 +92,37 @@ class ReplicaManager {
   std::shared_ptr<Partition> host(const storage::TopicPartition& name, const metadata::TopicImage& topic,
                                   const metadata::PartitionImage& partition,
                                   const std::shared_ptr<const TopicSettings>& settings, bool is_new);
+  Result<std::shared_ptr<storage::Log>> open_log(const storage::TopicPartition& name, const Uuid& topic_id,
+                                                 const Uuid& assigned, bool is_new);
+  /// After a start: replicas that were on their way when the last run ended.
+  void settle_futures(const metadata::MetadataImage& image);
+  void finish_switches(Instant now);
+  void go_on_moving();
+  /// Takes the directory that was wished for a partition which did not exist; zero: none.
+  Uuid take_wish(const storage::TopicPartition& name);
+  protocol::ErrorCode note_wish(const storage::TopicPartition& name, const Uuid& directory_id);
 
   const NodeId node_;
   storage::LogManager& logs_;
   const metadata::StaticConfig& config_;
   PartitionServices& services_;
-  std::shared_ptr<const TopicSettings> default_settings_;  ///< used by apply() only
-  std::vector<std::string> broker_settings_;               ///< that topics depend on, as they are in force; likewise
+  ReplicaMover* mover_ = nullptr;
+  DirectoryAssignments* assignments_ = nullptr;
+
+  std::mutex change_mutex_;  ///< one change of what is hosted at a time; the next three
+  std::shared_ptr<const TopicSettings> default_settings_;
+  std::vector<std::string> broker_settings_;  ///< that topics depend on, as they are in force
+  metadata::MetadataImagePtr image_;
+  /// Logs that there was no room to make: topic id and partition, and whether it is new.
+  std::map<std::pair<Uuid, int32_t>, bool> failed_;
+  bool switches_unfinished_ = false;  ///< for want of room, too
+  Instant retry_at_{};
+  std::chrono::milliseconds retry_pause_{};
+
+  std::mutex alter_mutex_;  ///< one request to move a partition at a time
+
+  std::mutex wishes_mutex_;
+  std::map<storage::TopicPartition, Uuid> wishes_;
 
   mutable std::shared_mutex mutex_;
   std::unordered_map<std::string, TopicPtr, TextHash, std::equal_to<>> by_name_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "metadata/metadata_test_support.h"
 #include "storage/log_manager_test_support.h"
 
@@ -23,6 +25,12 @@ class ReplicaManagerTest : public ::testing::Test {
     };
     const auto loaded = node->start();
     ASSERT_TRUE(loaded) << loaded.error().message;
+    const auto resolved = (*node)->resolve_doubles([this](const TopicPartition& which) -> storage::Assignment {
+      const auto* topic = image->topic(which.topic);
+      if (topic == nullptr) return {};
+      return {topic->id, topic->partition(which.partition)->directory_of(NodeId{1})};
+    });
+    ASSERT_TRUE(resolved) << resolved.error().message;
     replicas.emplace(NodeId{1}, **node, config, services);
     replicas->apply(metadata::all_of(*image), image);
   }
@@ -40,7 +48,13 @@ class ReplicaManagerTest : public ::testing::Test {
   }
   void create_topic(std::string_view name, const Uuid& topic_id, int32_t partitions) {
     change(metadata::testing::topic(name, topic_id));
-    for (int32_t i = 0; i < partitions; ++i) change(metadata::testing::partition(topic_id, i));
+    for (int32_t i = 0; i < partitions; ++i) change(partition(topic_id, i));
+  }
+  /// In a directory that this broker chooses.
+  static protocol::PartitionRecord partition(const Uuid& topic_id, int32_t index) {
+    auto record = metadata::testing::partition(topic_id, index);
+    record.directories = {metadata::directory_unassigned};
+    return record;
   }
   void delete_topic(const Uuid& topic_id) {
     protocol::RemoveTopicRecord record;
@@ -131,7 +145,7 @@ TEST_F(ReplicaManagerTest, a_log_in_a_failed_directory_is_not_made_anew_elsewher
   start({"/one", "/two"});
   EXPECT_EQ(find("t", lost_index), ErrorCode::kafka_storage_error);
   EXPECT_EQ(find("t", 1 - lost_index), ErrorCode::none);
-  change(metadata::testing::partition(id(1), 2));
+  change(partition(id(1), 2));
   EXPECT_EQ(find("t", lost_index), ErrorCode::kafka_storage_error);
   EXPECT_EQ(find("t", 2), ErrorCode::none) << "a new partition goes where there is a disk";
   EXPECT_TRUE(directories("/two", lost).empty());
@@ -206,6 +220,57 @@ TEST_F(SettingsTest, that_are_written_oddly_count_as_what_they_mean) {
   EXPECT_EQ(settings("t")->log.min_cleanable_dirty_ratio, 0.25);
   EXPECT_TRUE(settings("t")->log.cleanup_compact);
   EXPECT_FALSE(settings("t")->log.cleanup_delete);
+}
+
+TEST_F(ReplicaManagerTest, a_log_for_which_there_was_no_room_is_made_once_there_is) {
+  start();
+  disk.add_fault({.call = io::DiskCall::write, .path_part = "/data/t-1", .nth = 1, .system_error = ENOSPC});
+  disk.add_fault({.call = io::DiskCall::write, .path_part = "/data/t-1", .nth = 2, .system_error = ENOSPC});
+  create_topic("t", id(1), 2);
+  EXPECT_EQ(find("t", 0), ErrorCode::none);
+  EXPECT_EQ(find("t", 1), ErrorCode::kafka_storage_error);
+  Instant now = std::chrono::steady_clock::now();
+  for (int attempts = 0; find("t", 1) != ErrorCode::none; ++attempts) {
+    ASSERT_LT(attempts, 5);
+    const Instant next = replicas->retry_failed(now);
+    if (next != Instant::max()) now = next;
+  }
+  EXPECT_EQ(append("t", 1), Offset{1});
+  EXPECT_EQ(replicas->retry_failed(now), Instant::max());
+}
+
+TEST_F(ReplicaManagerTest, a_topic_whose_directory_was_lost_can_be_deleted_and_made_again) {
+  start({"/one", "/two"});
+  create_topic("t", id(1), 1);
+  disk.add_fault({.call = io::DiskCall::write, .path_part = "/one/t-", .for_good = true});
+  EXPECT_EQ(append("t"), no_offset);
+  delete_topic(id(1));
+  create_topic("t", id(2), 1);
+  EXPECT_EQ(append("t"), Offset{1});
+  EXPECT_EQ(directories("/two", "t-0").size(), 1U);
+}
+
+TEST_F(ReplicaManagerTest, a_topic_made_again_while_its_old_log_was_offline_is_the_one_that_stays) {
+  start({"/one", "/two"});
+  create_topic("t", id(1), 1);
+  append("t");
+  ASSERT_EQ(directories("/one", "t-0").size(), 1U);
+  stop();
+  disk.set_read_only("/one", true);
+  start({"/one", "/two"});
+  EXPECT_EQ(find("t", 0), ErrorCode::kafka_storage_error);
+  delete_topic(id(1));
+  create_topic("t", id(2), 1);
+  EXPECT_EQ(append("t"), Offset{1});
+  EXPECT_EQ(append("t"), Offset{2});
+  replicas.reset();
+  node.reset();
+  disk.set_read_only("/one", false);
+  start({"/one", "/two"});
+  EXPECT_EQ(append("t"), Offset{3});
+  const auto left = directories("/one", "t-0");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_TRUE(left.front().ends_with("-stray")) << left.front();
 }
 
 }  // namespace

@@ -91,6 +91,12 @@ class Disk {
   virtual Result<std::vector<DirectoryEntry>> list(const std::string& directory) = 0;
   /// fsync of a directory: names made, renamed and removed in it before the call survive a power cut.
   virtual Result<void> sync_directory(const std::string& directory) = 0;
+  /// syncfs: everything in the file system that holds `path`, contents and names of all its files, that was
+  /// changed before the call survives a power cut once it returns without error. One call costs less than
+  /// syncing hundreds of files one by one, but waits for what others have written to that file system too.
+  /// An error is as final as that of File::sync_data, for every file changed since it was last synced; so is
+  /// one that write-back met since the last call in this file system, whoever's file it was.
+  virtual Result<void> sync_file_system(const std::string& path) = 0;
   virtual Result<VolumeSize> volume(const std::string& path) = 0;
   /// flock-compatible with java.nio's FileChannel.tryLock (an fcntl lock); ErrorKind::already_exists if held
   /// elsewhere.

@@ -64,7 +64,7 @@ struct FakeDisk::State {
     if (off) return {EIO, false};
     if (off_at && total >= *off_at) {
       off = true;
-      return {EIO, call != DiskCall::sync_data && call != DiskCall::sync_directory};
+      return {EIO, call != DiskCall::sync_data && call != DiskCall::sync_directory && call != DiskCall::sync_file_system};
     }
     int number = 0;
     for (DiskFault& fault : faults) {
@@ -361,6 +361,22 @@ Result<void> FakeDisk::sync_directory(const std::string& directory) {
   if (!node) return refused("open directory", directory, ENOENT);
   if (!node->is_directory) return refused("open directory", directory, ENOTDIR);
   node->sync_names();
+  return {};
+}
+
+Result<void> FakeDisk::sync_file_system(const std::string& path) {
+  const std::lock_guard guard(state_->mutex);
+  const int number = state_->enter(DiskCall::sync_file_system, path).number;
+  auto steps = path_steps(path);
+  if (!state_->find(steps)) return refused("open", path, number != 0 ? number : ENOENT);
+  steps.resize(std::min<std::size_t>(steps.size(), 1));
+  const auto top = state_->find(steps);
+  if (number != 0) {
+    if (!state_->off) top->forget_unsynced();
+    return refused("syncfs", path, number);
+  }
+  state_->root->sync_names();
+  top->sync_all();
   return {};
 }
 

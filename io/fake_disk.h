@@ -33,8 +33,9 @@ enum class DiskCall : uint8_t {
   sync_directory,
   volume,
   lock,
+  sync_file_system,
 };
-inline constexpr std::size_t disk_call_count = 16;
+inline constexpr std::size_t disk_call_count = 17;
 
 /// One planned failure of a FakeDisk.
 struct DiskFault {
@@ -64,6 +65,9 @@ enum class Unsynced {
 ///  - A sync_data that fails on purpose throws the unsynced bytes out of the books: a second one succeeds and
 ///  saves
 ///    nothing of them, as Linux does after a write error.
+///  - Each directory below the root is a file system of its own: sync_file_system makes everything below it durable,
+///  and
+///    when it fails, throws all unsynced bytes below it out of the books.
 class FakeDisk final : public Disk {
  public:
   FakeDisk();
@@ -78,6 +82,7 @@ class FakeDisk final : public Disk {
   Result<uint64_t> file_size(const std::string& path) override;
   Result<std::vector<DirectoryEntry>> list(const std::string& directory) override;
   Result<void> sync_directory(const std::string& directory) override;
+  Result<void> sync_file_system(const std::string& path) override;
   Result<VolumeSize> volume(const std::string& path) override;
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
 

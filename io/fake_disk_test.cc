@@ -167,6 +167,32 @@ TEST_F(FakeDiskTest, a_failed_sync_saves_nothing_and_neither_does_the_next_one) 
   EXPECT_EQ(disk_.content("/d/a"), std::string(4, '\0'));
 }
 
+TEST_F(FakeDiskTest, a_synced_file_system_keeps_everything_below_and_nothing_of_another_one) {
+  ASSERT_TRUE(disk_.create_directories("/d/new"));
+  ASSERT_TRUE(disk_.create_directories("/e"));
+  ASSERT_TRUE(make("/d/new/a")->write_at(as_byte_view("a"), 0));
+  ASSERT_TRUE(make("/e/b")->write_at(as_byte_view("b"), 0));
+  ASSERT_TRUE(disk_.sync_file_system("/d/new"));
+  disk_.power_cut();
+  EXPECT_EQ(disk_.content("/d/new/a"), "a");
+  EXPECT_EQ(disk_.content("/e/b"), std::nullopt);
+  EXPECT_FALSE(disk_.sync_file_system("/nowhere"));
+}
+
+TEST_F(FakeDiskTest, a_failed_sync_of_a_file_system_saves_nothing_and_neither_does_any_later_sync) {
+  const auto file = make("/d/a");
+  ASSERT_TRUE(disk_.sync_directory("/d"));
+  ASSERT_TRUE(file->write_at(as_byte_view("x"), 0));
+  disk_.add_fault({.call = DiskCall::sync_file_system});
+  const auto synced = disk_.sync_file_system("/d");
+  ASSERT_FALSE(synced);
+  EXPECT_EQ(synced.error().kind, ErrorKind::io);
+  EXPECT_TRUE(disk_.sync_file_system("/d"));
+  EXPECT_TRUE(file->sync_data());
+  disk_.power_cut();
+  EXPECT_NE(disk_.content("/d/a"), "x");
+}
+
 TEST_F(FakeDiskTest, faults_match_by_call_path_and_count) {
   disk_.add_fault({.call = DiskCall::open, .path_part = "/d/x", .nth = 2, .system_error = EACCES});
   EXPECT_TRUE(disk_.open("/d/x1", OpenMode::create));

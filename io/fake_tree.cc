@@ -46,6 +46,11 @@ void FakeNode::sync_all() {
   for (const auto& [name, node] : names) node->sync_all();
 }
 
+void FakeNode::forget_unsynced() {
+  content.forget_unsynced();
+  for (const auto& [name, node] : names) node->forget_unsynced();
+}
+
 uint64_t FakeNode::bytes_below() const {
   uint64_t bytes = content.size();
   for (const auto& [name, node] : names) bytes += node->bytes_below();

@@ -30,6 +30,8 @@ struct FakeNode {
   void power_cut(SeededRandom* random);
   /// Makes every change in this directory and below durable, contents included.
   void sync_all();
+  /// A failed sync of everything: no later one saves what was not durable yet (contents only).
+  void forget_unsynced();
   uint64_t bytes_below() const;
 
  private:

@@ -127,6 +127,36 @@ class PosixFile final : public File {
   const std::string path_;
 };
 
+/// A descriptor for each file system that the process has a lock in. Linux (since 5.8) tells a descriptor of
+/// the errors that write-back met since it was opened or last asked; one that is kept from before the first write
+/// misses none, also those of files that were closed meanwhile.
+class FileSystems {
+ public:
+  static FileSystems& instance() {
+    static FileSystems systems;
+    return systems;
+  }
+
+  Result<std::shared_ptr<Descriptor>> descriptor(dev_t device, const std::string& path) {
+    const std::lock_guard guard(mutex_);
+    if (const auto known = kept_.find(device); known != kept_.end()) return known->second;
+    auto opened = std::make_shared<Descriptor>(
+        retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+    if (!opened->is_open()) return failed("open", path);
+    kept_.emplace(device, opened);
+    return opened;
+  }
+  /// When nothing of the process lies there any more, the file system can be unmounted.
+  void let_go(dev_t device) {
+    const std::lock_guard guard(mutex_);
+    kept_.erase(device);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<dev_t, std::shared_ptr<Descriptor>> kept_;
+};
+
 /// Files that this process holds locked, by device and inode.
 struct LockTable {
   using Key = std::pair<dev_t, ino_t>;
@@ -145,8 +175,11 @@ class PosixLock final : public FileLock {
   ~PosixLock() override {
     // The entry goes first and the descriptor, and so the lock, right after it, both under the mutex.
     const std::lock_guard guard(LockTable::instance().mutex);
-    LockTable::instance().held.erase(key_);
+    auto& held = LockTable::instance().held;
+    held.erase(key_);
     const Descriptor closed(std::move(descriptor_));
+    const bool last = std::ranges::none_of(held, [&](const auto& other) { return other.first == key_.first; });
+    if (last) FileSystems::instance().let_go(key_.first);
   }
 
  private:
@@ -253,6 +286,15 @@ Result<void> PosixDisk::sync_directory(const std::string& directory) {
   return {};
 }
 
+Result<void> PosixDisk::sync_file_system(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return failed("stat", path);
+  BARNABAS_ASSIGN(const std::shared_ptr<Descriptor> descriptor,
+                  FileSystems::instance().descriptor(status.st_dev, path));
+  if (retried([&] { return ::syncfs(descriptor->get()); }) != 0) return failed("syncfs", path);
+  return {};
+}
+
 Result<VolumeSize> PosixDisk::volume(const std::string& path) {
   struct statvfs status;
   if (retried([&] { return ::statvfs(path.c_str(), &status); }) != 0) return failed("statvfs", path);
@@ -281,6 +323,7 @@ Result<std::unique_ptr<FileLock>> PosixDisk::lock(const std::string& path) {
     if (errno == EACCES || errno == EAGAIN) return refused("another process");
     return failed("lock", path);
   }
+  BARNABAS_TRY(FileSystems::instance().descriptor(status.st_dev, parent_directory(path)));
   table.held.insert({status.st_dev, status.st_ino});
   return std::make_unique<PosixLock>(std::move(descriptor), LockTable::Key{status.st_dev, status.st_ino});
 }

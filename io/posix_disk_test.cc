@@ -139,6 +139,21 @@ TEST_F(PosixDiskTest, truncation_cuts_and_grows) {
   EXPECT_EQ(read_file(disk_, path("a"), 100).value(), std::string("ab\0\0", 4));
 }
 
+TEST_F(PosixDiskTest, a_file_system_is_synced_with_and_without_a_lock_in_it) {
+  const auto file = disk_.open(path("a"), OpenMode::create).value();
+  ASSERT_TRUE(file->write_at(as_byte_view("x"), 0));
+  EXPECT_TRUE(disk_.sync_file_system(path("")));
+  {
+    const auto lock = disk_.lock(path(".lock"));
+    ASSERT_TRUE(lock);
+    EXPECT_TRUE(disk_.sync_file_system(path("")));
+  }
+  EXPECT_TRUE(disk_.sync_file_system(path("a")));
+  const auto nowhere = disk_.sync_file_system(path("nowhere"));
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().kind, ErrorKind::not_found);
+}
+
 TEST_F(PosixDiskTest, a_volume_has_a_size) {
   const VolumeSize size = disk_.volume(directory_).value();
   EXPECT_GT(size.total_bytes, 0U);

@@ -153,8 +153,7 @@ Result<void> Log::rename_directory(const std::string& directory) {
   std::lock_guard flush_lock(log.flush_mutex);
   std::lock_guard lock(log.append_mutex);
   log.closed.store(true, std::memory_order_release);
-  BARNABAS_TRY(log.disk().rename(log.files->directory(), directory));
-  log.files->set_directory(directory);
+  BARNABAS_TRY(log.files->rename_directory(directory));
   std::lock_guard state_lock(log.mutex);
   for (const auto& segment : log.segments) segment->release_files();
   return {};

@@ -160,8 +160,10 @@ Result<void> write(LogState& log, const Appending& appending) {
   return written;
 }
 
-Result<AppendResult> append(LogState& log, Appending& appending, TimestampMs now) {
-  if (appending.bytes.size() > static_cast<std::size_t>(log.config->segment_bytes))
+Result<AppendResult> append(LogState& log, Appending& appending, TimestampMs now, AppendOrigin origin) {
+  // One replicated batch may be larger, if the setting was when it was made: it gets a segment of its own.
+  const bool one_replicated = origin == AppendOrigin::replication && appending.batches.size() == 1;
+  if (appending.bytes.size() > static_cast<std::size_t>(log.config->segment_bytes) && !one_replicated)
     return fail(ErrorKind::too_large, "append of " + std::to_string(appending.bytes.size()) +
                                           " bytes, segment.bytes is " +
                                           std::to_string(log.config->segment_bytes));
@@ -231,7 +233,7 @@ Result<AppendResult> Log::append_as_leader(MutableByteView batches, LeaderEpoch 
     }
     BARNABAS_TRY(check_producers(*state_, appending, origin));
   }
-  return append(*state_, appending, now);
+  return append(*state_, appending, now, origin);
 }
 
 Result<AppendResult> Log::append_as_follower(ByteView batches, TimestampMs now) {
@@ -239,7 +241,7 @@ Result<AppendResult> Log::append_as_follower(ByteView batches, TimestampMs now) 
   BARNABAS_TRY(state_->check_writable());
   BARNABAS_ASSIGN(Appending appending, prepare_as_follower(batches, state_->log_end.load()));
   if (appending.has_producers) BARNABAS_TRY(check_producers(*state_, appending, AppendOrigin::replication));
-  return append(*state_, appending, now);
+  return append(*state_, appending, now, AppendOrigin::replication);
 }
 
 }  // namespace barnabas::storage

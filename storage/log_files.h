@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "base/types.h"
 #include "io/disk.h"
 #include "storage/file_pool.h"
@@ -42,9 +43,22 @@ class LogFiles {
     std::lock_guard lock(mutex_);
     return directory_;
   }
-  void set_directory(std::string directory) {
+  /// Renames the directory. Whoever asks for its name meanwhile waits for the new one; who has asked before and then
+  /// does not find his file asks again (retry_if_renamed).
+  Result<void> rename_directory(const std::string& to) {
     std::lock_guard lock(mutex_);
-    directory_ = std::move(directory);
+    BARNABAS_TRY(disk_.rename(directory_, to));
+    directory_ = to;
+    return {};
+  }
+  /// Calls `look_up` again when what it looked for was not there because the directory got another name.
+  template <class LookUp>
+  auto retry_if_renamed(LookUp&& look_up) {
+    while (true) {
+      const std::string before = directory();
+      auto found = look_up();
+      if (found || found.error().kind != ErrorKind::not_found || directory() == before) return found;
+    }
   }
   std::string path(std::string_view name) const;
   std::string path(Offset base_offset, std::string_view suffix) const {

@@ -102,30 +102,105 @@ bool Log::flush_due(TimestampMs now) const {
   return unflushed >= config->flush_messages || (since >= 0 && now.value() - since >= config->flush_ms);
 }
 
+namespace {
+
+// As io::replace_file, but for the syncs. Should the power go before somebody else syncs, the file is of no use and
+// recovery makes it again.
+Result<void> replace_file_unsynced(io::Disk& disk, const std::string& path, std::string_view content) {
+  const std::string temporary = path + ".tmp";
+  BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, disk.open(temporary, io::OpenMode::create));
+  BARNABAS_TRY(file->truncate(0));
+  BARNABAS_TRY(file->write_at(as_byte_view(content), 0));
+  return disk.rename(temporary, path);
+}
+
+Result<void> prepare_flush(LogState& log) {  // with flush_mutex held
+  BARNABAS_TRY(log.check_writable());
+  const Unsynced unsynced = take_unsynced(log);
+  if (!unsynced.epochs) return {};
+  auto written = replace_file_unsynced(log.disk(), log.files->path(leader_epoch_checkpoint_name), *unsynced.epochs);
+  if (written) return {};
+  std::lock_guard lock(log.mutex);
+  log.epochs_dirty = true;
+  return written;
+}
+
+void complete_flush(LogState& log) {  // with flush_mutex held
+  std::lock_guard lock(log.mutex);
+  for (const auto& segment : log.segments) segment->assume_synced();
+  log.recovery_point.store(log.log_end.load(), std::memory_order_release);
+}
+
+// Nothing of a log that never had a record is worth a sync: what a power cut spoils is made again. With
+// thousands of such partitions the broker stops in no time.
+bool is_worth_syncing(LogState& log) {
+  return log.log_end.load() > Offset{0} || log.active().size() > 0;
+}
+
+Result<void> write_for_close(LogState& log) {  // with flush_mutex and append_mutex held
+  BARNABAS_TRY(log.check_writable());
+  BARNABAS_TRY(log.active().finish_indexes());
+  BARNABAS_TRY(log.load_producers());
+  return log.write_snapshot(log.log_end.load());
+}
+
+void close(LogState& log) {
+  log.closed.store(true);
+  std::lock_guard state_lock(log.mutex);
+  for (const auto& segment : log.segments) segment->release_files();
+}
+
+}  // namespace
+
+Result<void> Log::prepare_flush() {
+  std::lock_guard lock(state_->flush_mutex);
+  return storage::prepare_flush(*state_);
+}
+
+void Log::complete_flush() {
+  std::lock_guard lock(state_->flush_mutex);
+  storage::complete_flush(*state_);
+}
+
+bool Log::needs_flush() const {
+  const LogState& log = *state_;
+  std::lock_guard lock(log.mutex);
+  return log.log_end.load() > Offset{0} && (log.changed_since_open || log.recovery_point.load() < log.log_end.load());
+}
+
 Result<void> Log::close_clean() {
   LogState& log = *state_;
   std::lock_guard flush_lock(log.flush_mutex);
   if (log.closed.load()) return {};
   std::lock_guard lock(log.append_mutex);
-  // Nothing of a log that never had a record is worth a sync: what a power cut spoils is made again. With
-  // thousands of such partitions the broker stops in no time.
-  const bool worth_syncing = log.log_end.load() > Offset{0} || log.active().size() > 0;
+  const bool worth_syncing = is_worth_syncing(log);
   const bool changed = log.changed_since_open && worth_syncing;
-  if (changed) {
-    BARNABAS_TRY(log.check_writable());
-    BARNABAS_TRY(log.active().finish_indexes());
-    BARNABAS_TRY(log.load_producers());
-    BARNABAS_TRY(log.write_snapshot(log.log_end.load()));
-  }
+  if (changed) BARNABAS_TRY(write_for_close(log));
   if (worth_syncing) BARNABAS_TRY(storage::flush(log));
   if (changed) {
     if (auto synced = log.active().sync(/*with_indexes=*/true); !synced)
       return log.broken_by(std::move(synced).error());
   }
-  log.closed.store(true);
-  std::lock_guard state_lock(log.mutex);
-  for (const auto& segment : log.segments) segment->release_files();
+  close(log);
   return {};
+}
+
+Result<void> Log::prepare_close() {
+  LogState& log = *state_;
+  std::lock_guard flush_lock(log.flush_mutex);
+  if (log.closed.load() || !is_worth_syncing(log)) return {};
+  std::lock_guard lock(log.append_mutex);
+  if (log.changed_since_open) BARNABAS_TRY(write_for_close(log));
+  return storage::prepare_flush(log);
+}
+
+void Log::complete_close() {
+  LogState& log = *state_;
+  std::lock_guard flush_lock(log.flush_mutex);
+  if (log.closed.load()) return;
+  std::lock_guard lock(log.append_mutex);
+  if (is_worth_syncing(log)) storage::complete_flush(log);
+  close(log);
 }
 
 }  // namespace barnabas::storage

@@ -14,28 +14,6 @@ constinit Logger log_{"storage"};
 
 }  // namespace
 
-/// Keeps others from creating or taking out a log of the same name meanwhile.
-class LogManager::NameGuard {
- public:
-  NameGuard(LogManager& manager, const TopicPartition& name) : manager_(manager), name_(name) {
-    std::unique_lock lock(manager_.mutex_);
-    manager_.name_is_free_.wait(lock, [&] { return manager_.busy_names_.insert(name_).second; });
-  }
-  ~NameGuard() {
-    {
-      const std::lock_guard guard(manager_.mutex_);
-      manager_.busy_names_.erase(name_);
-    }
-    manager_.name_is_free_.notify_all();
-  }
-  NameGuard(const NameGuard&) = delete;
-  NameGuard& operator=(const NameGuard&) = delete;
-
- private:
-  LogManager& manager_;
-  const TopicPartition name_;
-};
-
 LogManager::LogManager(io::Disk& disk, FilePool& files, LogDirectories directories, LogManagerOptions options)
     : disk_(disk),
       files_(files),
@@ -79,6 +57,18 @@ std::vector<std::pair<TopicPartition, LogManager::Entry>> LogManager::entries(co
   return result;
 }
 
+std::vector<std::pair<TopicPartition, LogManager::Entry>> LogManager::other_entries(
+    const Directory* only) const {
+  std::vector<std::pair<TopicPartition, Entry>> result;
+  const std::lock_guard guard(mutex_);
+  for (const auto* map : {&futures_, &left_behind_}) {
+    for (const auto& [name, entry] : *map) {
+      if (only == nullptr || entry.directory == only) result.emplace_back(name, entry);
+    }
+  }
+  return result;
+}
+
 std::vector<std::pair<TopicPartition, std::shared_ptr<Log>>> LogManager::all() const {
   std::vector<std::pair<TopicPartition, std::shared_ptr<Log>>> result;
   for (auto& [name, entry] : entries()) result.emplace_back(std::move(name), std::move(entry.log));
@@ -98,16 +88,36 @@ std::vector<LogDirectoryDescription> LogManager::describe() const {
       description.volume = disk_.volume(directory->info.path).value_or(io::VolumeSize{});
       for (const auto& [name, entry] : entries(directory.get()))
         description.partitions.push_back({name, entry.log->size_bytes()});
+      describe_futures(*directory, description);
     }
     result.push_back(std::move(description));
   }
   return result;
 }
 
+void LogManager::describe_futures(const Directory& directory, LogDirectoryDescription& description) const {
+  for (const TopicPartition& name : futures()) {
+    const auto on_its_way = future(name);
+    if (!on_its_way || on_its_way->directory_id != directory.info.directory_id) continue;
+    const auto present = get(name);
+    const int64_t lag =
+        present ? (*present)->log_end_offset() - on_its_way->log->log_end_offset() : int64_t{0};
+    description.partitions.push_back(
+        {name, on_its_way->log->size_bytes(), true, std::max<int64_t>(lag, 0)});
+  }
+  std::ranges::sort(description.partitions, {}, &LogDirectoryDescription::Partition::name);
+}
+
 Uuid LogManager::directory_of(const TopicPartition& name) const {
   const std::lock_guard guard(mutex_);
   const auto found = logs_.find(name);
   return found == logs_.end() ? Uuid{} : found->second.directory->info.directory_id;
+}
+
+std::string LogManager::path_of(const TopicPartition& name) const {
+  const std::lock_guard guard(mutex_);
+  const auto found = logs_.find(name);
+  return found == logs_.end() ? std::string() : found->second.directory->info.path;
 }
 
 std::vector<Uuid> LogManager::usable_directories() const {
@@ -209,20 +219,51 @@ Result<std::shared_ptr<Log>> LogManager::open_new(const TopicPartition& name, co
 
 // --- taking out --------------------------------------------------------------------------------------------
 
-Result<LogManager::Entry> LogManager::take_out(const TopicPartition& name, const std::string& new_name) {
+Result<std::string> LogManager::rename_out(const TopicPartition& name, const Entry& entry, NewName new_name) {
+  std::string path = entry.directory->path_of(new_name(name, Uuid::random()));
+  const Result<void> moved = entry.log->rename_directory(path);
+  if (!check(*entry.directory, moved)) return std::unexpected(moved.error());
+  return path;
+}
+
+LogManager::TakenOut LogManager::take_out(const TopicPartition& name, NewName new_name) {
   const NameGuard guard(*this, name);
-  BARNABAS_ASSIGN(Entry entry, find(name));
-  Directory& directory = *entry.directory;
-  const Result<void> moved = entry.log->rename_directory(directory.path_of(new_name));
-  if (!check(directory, moved)) return std::unexpected(moved.error());
-  const std::lock_guard lock(mutex_);
-  if (logs_.erase(name) != 0) --directory.partitions;
-  lost_.erase(name);
-  directory.high_watermarks.erase(name);
-  candidates_->set(name, false);
-  directory.note_gone(name);
-  changes_->note();
-  return entry;
+  TakenOut taken;
+  std::vector<Entry> found;
+  if (auto entry = find(name)) {
+    taken.delete_delay = std::chrono::milliseconds(entry->log->config()->file_delete_delay_ms);
+    found.push_back(std::move(*entry));
+  } else {
+    taken.error = entry.error();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    // What is deleted while its directory is offline may come back, and is another log than what gets the name now.
+    lost_.erase(name);
+    for (const auto* map : {&left_behind_, &futures_})
+      if (const auto other = map->find(name); other != map->end()) found.push_back(other->second);
+  }
+  for (const Entry& entry : found) {
+    auto path = rename_out(name, entry, new_name);
+    if (!path) {
+      if (!taken.error) taken.error = path.error();
+      continue;
+    }
+    taken.directories.emplace_back(entry.directory, std::move(*path));
+    const std::lock_guard lock(mutex_);
+    Directory& directory = *entry.directory;
+    for (auto* map : {&logs_, &left_behind_, &futures_}) {
+      const auto at = map->find(name);
+      if (at == map->end() || at->second.log != entry.log) continue;
+      map->erase(at);
+      if (map != &left_behind_) --directory.partitions;
+      if (map == &logs_) candidates_->set(name, false);
+    }
+    directory.high_watermarks.erase(name);
+    directory.note_gone(name);
+    changes_->note();
+  }
+  return taken;
 }
 
 Result<void> LogManager::sync_names(Directory& directory) {
@@ -239,16 +280,13 @@ Result<void> LogManager::remove(std::span<const TopicPartition> names, Instant n
   Result<void> outcome;
   std::unordered_set<Directory*> touched;
   for (const TopicPartition& name : names) {
-    const std::string new_name = deleted_directory_name(name, Uuid::random());
-    const auto entry = take_out(name, new_name);
-    if (!entry) {
-      if (outcome) outcome = std::unexpected(entry.error());
-      continue;
-    }
-    touched.insert(entry->directory);
-    const std::chrono::milliseconds delay(entry->log->config()->file_delete_delay_ms);
+    TakenOut taken = take_out(name, &deleted_directory_name);
+    if (taken.error && outcome) outcome = std::unexpected(*taken.error);
     const std::lock_guard guard(mutex_);
-    deletions_.push_back({entry->directory->path_of(new_name), now + delay, entry->directory});
+    for (auto& [directory, path] : taken.directories) {
+      touched.insert(directory);
+      deletions_.push_back({std::move(path), now + taken.delete_delay, directory});
+    }
   }
   for (Directory* directory : touched) {
     const auto synced = sync_names(*directory);
@@ -258,10 +296,13 @@ Result<void> LogManager::remove(std::span<const TopicPartition> names, Instant n
 }
 
 Result<void> LogManager::set_aside(const TopicPartition& name) {
-  const std::string new_name = stray_directory_name(name, Uuid::random());
-  BARNABAS_ASSIGN(const Entry entry, take_out(name, new_name));
-  log_.warn("log set aside partition={} directory={}", name.to_string(), new_name);
-  return sync_names(*entry.directory);
+  const TakenOut taken = take_out(name, &stray_directory_name);
+  for (const auto& [directory, path] : taken.directories) {
+    log_.warn("log set aside partition={} directory={}", name.to_string(), path);
+    BARNABAS_TRY(sync_names(*directory));
+  }
+  if (taken.error) return std::unexpected(*taken.error);
+  return {};
 }
 
 // --- the offline rule --------------------------------------------------------------------------------------
@@ -302,6 +343,17 @@ void LogManager::take_offline(Directory& directory, const Error& error) {
       at = logs_.erase(at);
     }
     directory.partitions -= names.size();
+    for (auto* map : {&futures_, &left_behind_}) {
+      for (auto at = map->begin(); at != map->end();) {
+        if (at->second.directory != &directory) {
+          ++at;
+          continue;
+        }
+        logs.push_back(std::move(at->second.log));
+        at = map->erase(at);
+        if (map == &futures_) --directory.partitions;
+      }
+    }
     std::erase_if(deletions_, [&](const Deletion& deletion) { return deletion.directory == &directory; });
   }
   std::ranges::sort(names);

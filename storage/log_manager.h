@@ -49,6 +49,12 @@ struct LogManagerOptions {
   std::chrono::milliseconds producer_expiry_interval{600'000};  ///< producer.id.expiration.check.interval.ms
 };
 
+/// Where the metadata want a partition.
+struct Assignment {
+  Uuid topic_id;      ///< zero: the metadata do not know the partition
+  Uuid directory_id;  ///< zero or another reserved id: not said
+};
+
 struct LoadSummary {
   std::size_t logs = 0;       ///< open now
   std::size_t recovered = 0;  ///< of them, scanned because the last run did not end cleanly
@@ -66,6 +72,8 @@ struct LogDirectoryDescription {
   struct Partition {
     TopicPartition name;
     uint64_t size_bytes = 0;
+    bool is_future = false;
+    int64_t offset_lag = 0;  ///< of a future replica: what it lacks of the present one
   };
   std::vector<Partition> partitions;  ///< sorted by name; empty when the directory failed
 };
@@ -88,9 +96,13 @@ class LogManager {
   LogManager& operator=(const LogManager&) = delete;
 
   /// Opens every partition of every usable directory, on `load_threads` threads of its own. Blocks. An
-  /// unreadable log takes its directory offline as above; an error comes only when no directory is left, or
-  /// when one partition is in two directories.
+  /// unreadable log takes its directory offline as above; an error comes only when no directory is left.
   Result<LoadSummary> load(TimestampMs now);
+  /// After load, once the metadata are known: of a partition that lies in two directories (a device failed in the last
+  /// step of a move; or the topic was deleted and made again while one of them was offline) the one that the
+  /// metadata mean stays, by topic id, then by directory; others are set aside. ErrorKind::invalid, naming both
+  /// directories, when that decides nothing. Blocks.
+  Result<void> resolve_doubles(const std::function<Assignment(const TopicPartition&)>& assignment);
 
   /// The log of a partition; ErrorKind::not_found, or ErrorKind::offline when it was lost with its directory.
   Result<std::shared_ptr<Log>> get(const TopicPartition& name) const;
@@ -125,6 +137,49 @@ class LogManager {
   /// As remove, but to "…-stray", for a log that the metadata do not know: it is kept for a person to look at
   /// and never loaded again. Blocks.
   Result<void> set_aside(const TopicPartition& name);
+
+  // --- moving to another directory of the node (KIP-113); log_manager_moves.cc ---------------------------------
+  //
+  // A replica on its way is a log of its own, in "<topic>-<partition>.<32 hex>-future" of the target. It follows the
+  // present log (Log::follow) until somebody decides that it takes its place: switch_to_future changes places in memory
+  // only, finish_switch gives the directories their names. In between, the metadata must say already that the target
+  // holds the partition, for then a start at any moment goes on with the right one (promote_future).
+
+  struct Future {
+    std::shared_ptr<Log> log;
+    std::string path;  ///< of the log directory
+    Uuid directory_id;
+  };
+  /// The replica that is on its way to another directory.
+  std::optional<Future> future(const TopicPartition& name) const;
+  std::vector<TopicPartition> futures() const;
+  /// Makes an empty one, or returns the one that is in this directory already. ErrorKind::invalid: the present log is
+  /// there. already_exists: one is on its way to another directory. offline, as in Kafka, also when any other
+  /// directory is offline: a future replica might lie there. Blocks.
+  Result<std::shared_ptr<Log>> create_future(const TopicPartition& name, const Uuid& directory_id, TimestampMs now);
+  /// Renames it to "…-delete"; not_found. Blocks.
+  Result<void> remove_future(const TopicPartition& name, Instant now);
+  /// Writes the checkpoints of the directory that the future replica is in. Blocks.
+  Result<void> checkpoint_future(const TopicPartition& name);
+  /// Log::take_over, after which the future replica is the log of that name. `switched` runs while appends are locked out.
+  Result<void> switch_to_future(const TopicPartition& name, TimestampMs now,
+                                const std::function<void(const std::shared_ptr<Log>&)>& switched);
+  /// Renames what the switch left behind to "…-delete" and the log's own directory to its plain name, durably and in
+  /// this order. Does nothing when that is done. May be called again after ErrorKind::no_space. Blocks.
+  Result<void> finish_switch(const TopicPartition& name, Instant now);
+  /// Those for which finish_switch has something to do. Goes through all logs.
+  std::vector<TopicPartition> unfinished_switches() const;
+  /// For a start that finds a future replica which had taken the place already, or is all there is.
+  Result<void> promote_future(const TopicPartition& name, Instant now);
+  struct DirectoryStatus {
+    Uuid directory_id;
+    bool usable = false;
+  };
+  /// By its path, exactly as in log.dirs; nullopt: there is none.
+  std::optional<DirectoryStatus> directory_at(const std::string& path) const;
+  /// Whether a directory with this id is usable; and whether any directory is not.
+  bool is_usable(const Uuid& directory_id) const;
+  bool any_offline() const;
 
   /// To be called by everybody who gets an error from a log; decides by the failure rule.
   void report(const TopicPartition& name, const Error& error);
@@ -167,6 +222,8 @@ class LogManager {
   BrokerEpoch previous_broker_epoch() const { return previous_broker_epoch_; }
   /// Directory of a log; zero when the log is not there.
   Uuid directory_of(const TopicPartition& name) const;
+  /// Path of that directory; "" when the log is not there.
+  std::string path_of(const TopicPartition& name) const;
   /// Ids of the directories of log.dirs that are usable, in their order.
   std::vector<Uuid> usable_directories() const;
 
@@ -194,7 +251,10 @@ class LogManager {
   void read_checkpoints(Directory& directory, Loading& loading);
   void list_directory(Directory& directory, Loading& loading);
   void load_one(Loading& loading, std::size_t index, TimestampMs now);
-  Result<void> publish(Loading& loading);
+  void flush_recovered(Loading& loading);
+  Result<void> flush_together(const Directory& directory, const std::vector<Log*>& logs);
+  void publish(Loading& loading);
+  void take_in(Loading& loading, std::vector<std::pair<TopicPartition, Entry>>& given_up);
   Result<void> announce_failures(Loading& loading);
   std::shared_ptr<const LogConfig> config_while_loading(const std::string& topic);
 
@@ -210,8 +270,23 @@ class LogManager {
   Result<Directory*> reserve_directory(const TopicPartition& name, const CreateOptions& options);
   /// Makes sure that no checkpoint file names a partition that is about to be made anew.
   Result<void> forget_gone(Directory& directory, const TopicPartition& name);
-  /// Renames the directory, durable after sync_names.
-  Result<Entry> take_out(const TopicPartition& name, const std::string& new_name);
+  /// Renames the directories of a partition (a future replica's and what a switch left behind too), durable after
+  /// sync_names. Returns the new paths.
+  using NewName = std::string (*)(const TopicPartition&, const Uuid&);
+  struct TakenOut {
+    std::vector<std::pair<Directory*, std::string>> directories;
+    std::chrono::milliseconds delete_delay{0};
+    std::optional<Error> error;  ///< the first one
+  };
+  TakenOut take_out(const TopicPartition& name, NewName new_name);
+  Result<std::string> rename_out(const TopicPartition& name, const Entry& entry, NewName new_name);
+  void delete_later(const TopicPartition& name, const Entry& entry, std::string path, Instant now);
+  void describe_futures(const Directory& directory, LogDirectoryDescription& description) const;
+  Result<Directory*> reserve_future(const TopicPartition& name, const Entry& present, const Uuid& directory_id);
+  void change_places(const TopicPartition& name);
+  Result<std::string> leave(const TopicPartition& name, const Entry& left);
+  Result<void> name_plainly(const TopicPartition& name, const Entry& arrived);
+  bool has_left_behind(const Directory& directory) const;
   Result<void> sync_names(Directory& directory);
 
   // Periodic work and the end (log_manager_periodic.cc).
@@ -237,6 +312,8 @@ class LogManager {
                            const Entry& entry) const;
   /// The logs that are online (of one directory), sorted by name.
   std::vector<std::pair<TopicPartition, Entry>> entries(const Directory* only = nullptr) const;
+  /// Those that have files open for writing besides: future replicas, and what a switch left behind.
+  std::vector<std::pair<TopicPartition, Entry>> other_entries(const Directory* only = nullptr) const;
   Result<void> finish(Directory& directory, BrokerEpoch broker_epoch);
 
   io::Disk& disk_;
@@ -252,6 +329,9 @@ class LogManager {
   mutable std::mutex mutex_;
   std::condition_variable name_is_free_;
   std::unordered_map<TopicPartition, Entry> logs_;
+  std::unordered_map<TopicPartition, Entry> futures_;      // on their way to another directory
+  std::unordered_map<TopicPartition, Entry> left_behind_;  // had their place taken, still under the plain name
+  std::vector<std::pair<TopicPartition, Entry>> doubles_;  // found at start beside one of the same name
   std::unordered_map<TopicPartition, Directory*> lost_;                        // with their directories
   std::unordered_set<TopicPartition> busy_names_;                              // being created or taken out
   std::unordered_map<std::string, std::shared_ptr<const LogConfig>> configs_;  // while loading

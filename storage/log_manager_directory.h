@@ -11,6 +11,12 @@
 
 namespace barnabas::storage {
 
+/// From so many logs on one sync of the whole file system costs less than several for each (measured: see
+/// docs/performance.md), although it also waits for what others have written to it.
+inline constexpr std::size_t sync_together_from = 64;
+/// Syncs of several threads at once share the file system's journal commits.
+inline constexpr unsigned syncing_threads = 16;
+
 /// A log directory as its manager knows it. Private to log_manager*.cc. Under the manager's mutex unless said
 /// otherwise.
 struct LogManager::Directory {
@@ -45,6 +51,28 @@ struct LogManager::Directory {
   OffsetCheckpoint log_starts;
 
   std::string path_of(const std::string& name) const { return info.path + "/" + name; }
+};
+
+/// Keeps others from creating or taking out a log of the same name meanwhile.
+class LogManager::NameGuard {
+ public:
+  NameGuard(LogManager& manager, const TopicPartition& name) : manager_(manager), name_(name) {
+    std::unique_lock lock(manager_.mutex_);
+    manager_.name_is_free_.wait(lock, [&] { return manager_.busy_names_.insert(name_).second; });
+  }
+  ~NameGuard() {
+    {
+      const std::lock_guard guard(manager_.mutex_);
+      manager_.busy_names_.erase(name_);
+    }
+    manager_.name_is_free_.notify_all();
+  }
+  NameGuard(const NameGuard&) = delete;
+  NameGuard& operator=(const NameGuard&) = delete;
+
+ private:
+  LogManager& manager_;
+  const TopicPartition name_;
 };
 
 }  // namespace barnabas::storage

@@ -26,6 +26,8 @@ struct LogManager::Loading {
     TopicPartition name;
     Directory* directory;
     std::unique_ptr<Log> log;
+    std::string directory_name;
+    bool is_future = false;
   };
   std::vector<Task> tasks;
   LoadSummary summary;
@@ -56,7 +58,8 @@ Result<LoadSummary> LogManager::load(TimestampMs now) {
       directories_, [](const auto& directory) { return directory->info.clean || !directory->info.usable(); });
   in_parallel(clean ? options_.load_threads : std::max(options_.load_threads, recovery_threads),
               loading.tasks.size(), [&](std::size_t index) { load_one(loading, index, now); });
-  BARNABAS_TRY(publish(loading));
+  flush_recovered(loading);
+  publish(loading);
   BARNABAS_TRY(announce_failures(loading));
   for (const auto& [name, log] : all()) {
     ++loading.summary.logs;
@@ -100,7 +103,9 @@ void LogManager::list_directory(Directory& directory, Loading& loading) {
     PartitionDirectory parsed = parse_directory_name(entry.name);
     switch (parsed.kind) {
       case DirectoryKind::partition:
-        loading.tasks.push_back({std::move(parsed.name), &directory, nullptr});
+      case DirectoryKind::future:
+        loading.tasks.push_back({std::move(parsed.name), &directory, nullptr, entry.name,
+                                 parsed.kind == DirectoryKind::future});
         break;
       case DirectoryKind::deleted:
         deletions_.push_back({directory.path_of(entry.name), Instant::min(), &directory});
@@ -108,7 +113,6 @@ void LogManager::list_directory(Directory& directory, Loading& loading) {
         break;
       case DirectoryKind::metadata:
         break;
-      case DirectoryKind::future:
       case DirectoryKind::stray:
       case DirectoryKind::other:
         loading.summary.ignored.push_back(directory.path_of(entry.name));
@@ -144,10 +148,10 @@ void LogManager::load_one(Loading& loading, std::size_t index, TimestampMs now) 
     options.cleaned_to = cleaned->second;
   options.candidates = candidates_;
   options.clean = directory.info.clean;
+  options.flush_later = true;
   options.now = now;
   options.changes = changes_;
-  auto opened =
-      Log::open(disk_, files_, directory.path_of(partition_directory_name(task.name)), std::move(options));
+  auto opened = Log::open(disk_, files_, directory.path_of(task.directory_name), std::move(options));
   if (!opened) {
     loading.fail_directory(directory, std::move(opened).error());
     return;
@@ -165,30 +169,120 @@ void LogManager::load_one(Loading& loading, std::size_t index, TimestampMs now) 
         recovery.durable_end.value());
 }
 
-Result<void> LogManager::publish(Loading& loading) {
+// What a recovery found may be shown to consumers from now on, so it must not be lost to the next power cut.
+void LogManager::flush_recovered(Loading& loading) {
+  for (const auto& directory : directories_) {
+    std::vector<Log*> logs;
+    for (const Loading::Task& task : loading.tasks) {
+      if (task.directory == directory.get() && task.log && task.log->recovery().scanned &&
+          task.log->recovery_point() < task.log->log_end_offset())
+        logs.push_back(task.log.get());
+    }
+    if (logs.empty() || loading.has_failed(*directory)) continue;
+    if (const auto flushed = flush_together(*directory, logs); !flushed)
+      loading.fail_directory(*directory, flushed.error());
+  }
+}
+
+Result<void> LogManager::flush_together(const Directory& directory, const std::vector<Log*>& logs) {
+  std::mutex mutex;
+  Result<void> outcome;
+  const bool at_once = logs.size() >= sync_together_from;
+  in_parallel(syncing_threads, logs.size(), [&](std::size_t index) {
+    Result<void> flushed;
+    if (at_once) {
+      flushed = logs[index]->prepare_flush();
+    } else if (auto alone = logs[index]->flush(); !alone) {
+      flushed = std::unexpected(std::move(alone).error());
+    }
+    // That it is full must not keep what is there from being read.
+    if (flushed || flushed.error().kind == ErrorKind::no_space) return;
+    const std::lock_guard guard(mutex);
+    if (outcome) outcome = std::move(flushed);
+  });
+  if (!outcome || !at_once) return outcome;
+  BARNABAS_TRY(disk_.sync_file_system(directory.info.path));
+  for (Log* log : logs) log->complete_flush();
+  return {};
+}
+
+void LogManager::publish(Loading& loading) {
+  std::vector<std::pair<TopicPartition, Entry>> given_up;
+  take_in(loading, given_up);
+  for (const auto& [name, entry] : given_up) {
+    if (!entry.log) continue;
+    if (auto path = rename_out(name, entry, &deleted_directory_name))
+      delete_later(name, entry, std::move(*path), Instant::min());
+  }
+}
+
+void LogManager::take_in(Loading& loading, std::vector<std::pair<TopicPartition, Entry>>& given_up) {
   const std::lock_guard guard(mutex_);
   configs_.clear();
   for (Loading::Task& task : loading.tasks) {
     Directory& directory = *task.directory;
-    const auto [other, is_new] = logs_.emplace(task.name, Entry{std::move(task.log), &directory});
-    if (!is_new) {
-      return fail(ErrorKind::invalid, "two logs of " + task.name.to_string() + ": in " +
-                                          other->second.directory->info.path + " and in " +
-                                          directory.info.path + ". Move one of them away");
-    }
+    Entry entry{std::move(task.log), &directory};
     ++directory.partitions;
+    auto& into = task.is_future ? futures_ : logs_;
+    const auto [known, is_new] = into.try_emplace(task.name, entry);
+    if (is_new) continue;
+    if (!task.is_future) {
+      doubles_.emplace_back(task.name, std::move(entry));
+      continue;
+    }
+    // Of two replicas on their way one was given up. The longer one saves work, and nothing depends on it.
+    if (entry.log && known->second.log && entry.log->log_end_offset() > known->second.log->log_end_offset())
+      std::swap(known->second, entry);
+    given_up.push_back({task.name, std::move(entry)});
   }
   for (const auto& directory : directories_) {
     for (const OffsetCheckpoint* file : {&directory->recovery_points, &directory->start_offsets,
                                          &directory->high_watermarks, &directory->cleaner_offsets}) {
       for (const auto& [name, offset] : *file) {
-        const auto found = logs_.find(name);
-        if (found == logs_.end() || found->second.directory != directory.get()) directory->note_gone(name);
+        const auto lies_here = [&](const auto& map) {
+          const auto found = map.find(name);
+          return found != map.end() && found->second.directory == directory.get();
+        };
+        if (!lies_here(logs_) && !lies_here(futures_)) directory->note_gone(name);
       }
     }
     directory->recovery_points.clear();
     directory->start_offsets.clear();
     directory->cleaner_offsets.clear();
+  }
+}
+
+Result<void> LogManager::resolve_doubles(const std::function<Assignment(const TopicPartition&)>& assignment) {
+  while (!doubles_.empty()) {
+    auto [name, second] = std::move(doubles_.back());
+    doubles_.pop_back();
+    const auto first = find(name);
+    if (!first) {  // lost with its directory, and then this one is all there is
+      const std::lock_guard guard(mutex_);
+      if (!lost_.contains(name) && second.log) logs_.emplace(name, second);
+      continue;
+    }
+    const Assignment wanted = assignment(name);
+    const auto fits = [&](const Entry& entry) {
+      const auto id = entry.log->topic_id();
+      const int topic = !wanted.topic_id.is_zero() && id && *id == wanted.topic_id ? 2 : 0;
+      return topic + (entry.directory->info.directory_id == wanted.directory_id ? 1 : 0);
+    };
+    if (fits(*first) == fits(second) && !wanted.topic_id.is_zero()) {
+      return fail(ErrorKind::invalid, "two logs of " + name.to_string() + ": in " +
+                                          first->directory->info.path + " and in " +
+                                          second.directory->info.path + ". Move one of them away");
+    }
+    const Entry& loser = fits(*first) < fits(second) ? *first : second;
+    BARNABAS_ASSIGN(const std::string path, rename_out(name, loser, &stray_directory_name));
+    log_.warn("log set aside, another one is meant partition={} directory={}", name.to_string(), path);
+    {
+      const std::lock_guard guard(mutex_);
+      if (loser.log == first->log) logs_.insert_or_assign(name, second);
+      --loser.directory->partitions;
+      loser.directory->note_gone(name);
+    }
+    BARNABAS_TRY(sync_names(*loser.directory));
   }
   return {};
 }

@@ -74,6 +74,7 @@ void LogManager::clean_up(Instant now, TimestampMs wall) {
       continue;
     }
     const auto result = entry.log->apply_retention(wall, high_watermark_of(source, name, entry));
+    if (!result && result.error().kind == ErrorKind::closed) continue;  // has left for another directory
     if (!result) {
       check(*entry.directory, std::unexpected(result.error()));
       log_.warn("retention failed partition={} reason=\"{}\"", name.to_string(), result.error().message);
@@ -171,7 +172,14 @@ OffsetCheckpoint LogManager::collect(const Directory& directory, CheckpointFile 
   const auto add = [&](const TopicPartition& name, Offset offset) {
     offsets.emplace_hint(offsets.end(), name, offset);
   };
-  for (const auto& [name, entry] : entries(&directory)) {
+  auto listed = entries(&directory);
+  std::unordered_set<const Log*> others;
+  for (auto& other : other_entries(&directory)) {
+    others.insert(other.second.log.get());
+    listed.push_back(std::move(other));
+  }
+  std::ranges::sort(listed, {}, &std::pair<TopicPartition, Entry>::first);
+  for (const auto& [name, entry] : listed) {
     switch (file) {
       case CheckpointFile::recovery_point:
         add(name, entry.log->recovery_point());
@@ -180,7 +188,10 @@ OffsetCheckpoint LogManager::collect(const Directory& directory, CheckpointFile 
         if (entry.log->log_start_offset() > Offset{0}) add(name, entry.log->log_start_offset());
         break;
       case CheckpointFile::high_watermark:
-        add(name, high_watermark_of(source, name, entry));
+        // A future replica has not got up to it yet.
+        add(name, others.contains(entry.log.get())
+                      ? std::min(high_watermark_of(source, name, entry), entry.log->log_end_offset())
+                      : high_watermark_of(source, name, entry));
         break;
       case CheckpointFile::cleaner:
         if (const auto cleaned_to = entry.log->cleaned_to()) add(name, *cleaned_to);
@@ -298,22 +309,45 @@ Result<void> LogManager::shut_down(BrokerEpoch broker_epoch) {
   std::optional<Error> first;
   std::unordered_set<const Directory*> unclean;
   std::mutex errors;
-  const auto all_entries = entries();
-  in_parallel(std::max(options_.load_threads, closing_threads), all_entries.size(), [&](std::size_t index) {
-    const auto& [name, entry] = all_entries[index];
-    const Result<void> closed = entry.log->close_clean();
-    if (check(*entry.directory, closed)) return;
-    log_.error("log not closed partition={} reason=\"{}\"", name.to_string(), closed.error().message);
+  const auto failed = [&](const TopicPartition& name, const Entry& entry, const Error& error) {
+    check(*entry.directory, std::unexpected(error));
+    log_.error("log not closed partition={} reason=\"{}\"", name.to_string(), error.message);
     const std::lock_guard guard(errors);
     unclean.insert(entry.directory);
-    if (!first) first = closed.error();
+    if (!first) first = error;
+  };
+  for (const TopicPartition& name : unfinished_switches()) {
+    if (const auto finished = finish_switch(name, Instant::min()); !finished)
+      log_.warn("left for the next start: {}", finished.error().message);
+  }
+  auto all_entries = entries();
+  for (auto& other : other_entries()) all_entries.push_back(std::move(other));
+  std::unordered_map<const Directory*, std::size_t> dirty;
+  for (const auto& [name, entry] : all_entries) dirty[entry.directory] += entry.log->needs_flush() ? 1 : 0;
+  const auto together = [&](const Entry& entry) { return dirty[entry.directory] >= sync_together_from; };
+  in_parallel(std::max(options_.load_threads, closing_threads), all_entries.size(), [&](std::size_t index) {
+    const auto& [name, entry] = all_entries[index];
+    const Result<void> closed = together(entry) ? entry.log->prepare_close() : entry.log->close_clean();
+    if (!closed) failed(name, entry, closed.error());
   });
+  for (const auto& directory : directories_) {
+    if (dirty[directory.get()] < sync_together_from || unclean.contains(directory.get())) continue;
+    const auto synced = disk_.sync_file_system(directory->info.path);
+    for (const auto& [name, entry] : all_entries) {
+      if (entry.directory != directory.get()) continue;
+      if (synced) {
+        entry.log->complete_close();
+      } else if (!unclean.contains(directory.get())) {
+        failed(name, entry, synced.error());
+      }
+    }
+  }
   for (const auto& directory : directories_) {
     {
       const std::lock_guard guard(mutex_);
       if (!directory->info.usable()) continue;
     }
-    if (!unclean.contains(directory.get())) {
+    if (!unclean.contains(directory.get()) && !has_left_behind(*directory)) {
       if (const auto finished = finish(*directory, broker_epoch); !check(*directory, finished)) {
         log_.error("log directory not marked clean path={} reason=\"{}\"", directory->info.path,
                    finished.error().message);

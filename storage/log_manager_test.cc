@@ -162,23 +162,33 @@ TEST_F(LogManagerTest, what_is_no_partition_of_ours_is_left_alone) {
   disk_.put_file("/a/lost+found/x", "x");
   disk_.put_file("/a/notes.txt", "x");
   disk_.put_file("/a/t-0.0123456789abcdef0123456789abcdef-stray/x", "x");
-  disk_.put_file("/a/t-0.0123456789abcdef0123456789abcdef-future/x", "x");
   disk_.put_file("/a/__cluster_metadata-0/00000000000000000000.log", "whatever");
   start();
   EXPECT_EQ(summary_.logs, 0U);
-  EXPECT_EQ(summary_.ignored.size(), 3U);
+  EXPECT_EQ(summary_.ignored.size(), 2U);
   EXPECT_EQ(disk_.content("/a/notes.txt"), "x");
   EXPECT_EQ(disk_.content("/a/__cluster_metadata-0/00000000000000000000.log"), "whatever");
 }
 
-TEST_F(LogManagerTest, one_partition_in_two_directories_stops_the_start) {
+TEST_F(LogManagerTest, of_one_partition_in_two_directories_the_one_that_the_metadata_mean_stays) {
   start();
-  create(partition("topic"));
+  const Uuid first_id = Uuid::random(), second_id = Uuid::random();
+  create(partition("topic"), first_id);
   node_.crash();
-  disk_.put_file("/b/topic-0/partition.metadata", "");
-  const auto started = node_.start();
-  ASSERT_FALSE(started);
-  EXPECT_EQ(started.error().message, "two logs of topic-0: in /a and in /b. Move one of them away");
+  disk_.put_file("/b/topic-0/partition.metadata", "version: 0\ntopic_id: " + second_id.to_string());
+  const auto resolve = [&](Assignment assignment) {
+    start();
+    return node_->resolve_doubles([=](const TopicPartition&) { return assignment; });
+  };
+  const auto undecided = resolve({Uuid::random(), Uuid{}});
+  ASSERT_FALSE(undecided);
+  EXPECT_EQ(undecided.error().message, "two logs of topic-0: in /a and in /b. Move one of them away");
+  node_.crash();
+  ASSERT_TRUE(resolve({second_id, Uuid{}}));
+  EXPECT_EQ(node_->path_of(partition("topic")), "/b");
+  node_.crash();
+  ASSERT_TRUE(resolve({first_id, Uuid{}})) << "the other one was set aside";
+  EXPECT_EQ(node_->path_of(partition("topic")), "/b");
 }
 
 TEST_F(LogManagerTest, topics_get_their_own_settings) {

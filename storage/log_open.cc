@@ -170,7 +170,7 @@ Result<std::unique_ptr<Log>> Log::open(io::Disk& disk, FilePool& files, std::str
   std::unique_ptr<Log> log(new Log(std::move(state)));
   // What a recovery found may be shown to consumers from now on, so it must not be lost to the next power
   // cut.
-  if (!recovered) return log;
+  if (!recovered || options.flush_later) return log;
   if (auto flushed = log->flush(); !flushed && flushed.error().kind != ErrorKind::no_space)
     return std::unexpected(std::move(flushed).error());
   return log;

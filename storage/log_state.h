@@ -97,7 +97,7 @@ struct LogState {
   auto with_steady_segments(Ask&& ask) const {
     while (true) {
       const uint64_t before = generation.load(std::memory_order_acquire);
-      auto answer = ask();
+      auto answer = files->retry_if_renamed(ask);
       if (generation.load(std::memory_order_acquire) == before) return answer;
     }
   }
@@ -137,7 +137,7 @@ struct LogState {
   std::unique_ptr<ProducerState> producers;  ///< null until needed
   std::vector<Offset> snapshots;             ///< offsets of snapshot files, ascending
   int64_t roll_jitter_ms = 0;
-  bool changed_since_open = false;
+  std::atomic<bool> changed_since_open = false;
   uint64_t truncations = 0;
   /// Where the last compaction ended; nothing: there was none that is known.
   std::optional<Offset> cleaned_to;

@@ -44,13 +44,17 @@ bool parse_marked(std::string_view text, TopicPartition& name) {
   return parse_partition(text.substr(0, dot), name);
 }
 
-std::string marked_name(const TopicPartition& name, const Uuid& unique, std::string_view suffix) {
+std::string mark(const TopicPartition& name, const Uuid& unique, std::string_view suffix) {
   std::string end = "-" + std::to_string(name.partition.value()) + ".";
   for (const std::byte byte : unique.bytes) {
     end += hex_digits[std::to_integer<std::size_t>(byte >> 4)];
     end += hex_digits[std::to_integer<std::size_t>(byte & std::byte{15})];
   }
-  end += suffix;
+  return end.append(suffix);
+}
+
+std::string marked_name(const TopicPartition& name, const Uuid& unique, std::string_view suffix) {
+  const std::string end = mark(name, unique, suffix);
   return name.topic.substr(0, file_name_bytes_max - end.size()) + end;
 }
 
@@ -77,6 +81,14 @@ PartitionDirectory parse_directory_name(std::string_view name) {
 
 std::string deleted_directory_name(const TopicPartition& name, const Uuid& unique) {
   return marked_name(name, unique, "-delete");
+}
+
+std::string future_directory_name(const TopicPartition& name, const Uuid& unique) {
+  return name.topic + mark(name, unique, "-future");
+}
+
+bool can_have_future(const TopicPartition& name) {
+  return future_directory_name(name, Uuid{}).size() <= file_name_bytes_max;
 }
 
 std::string stray_directory_name(const TopicPartition& name, const Uuid& unique) {

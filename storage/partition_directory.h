@@ -35,5 +35,9 @@ inline std::string partition_directory_name(const TopicPartition& name) {
 /// "<topic>-<partition>.<32 hex>-delete" and "-stray", the topic cut so that the name has at most 255 bytes.
 std::string deleted_directory_name(const TopicPartition& name, const Uuid& unique);
 std::string stray_directory_name(const TopicPartition& name, const Uuid& unique);
+/// "<topic>-<partition>.<32 hex>-future", nothing cut: the topic must be known from it.
+std::string future_directory_name(const TopicPartition& name, const Uuid& unique);
+/// Whether that name has at most 255 bytes; otherwise the partition cannot be moved, as in Kafka.
+bool can_have_future(const TopicPartition& name);
 
 }  // namespace barnabas::storage

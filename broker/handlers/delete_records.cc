@@ -22,10 +22,9 @@ ErrorCode delete_from(Call& call, std::string_view topic,
   const Offset high_watermark = partition.high_watermark();
   const Offset before = wanted.offset == up_to_high_watermark ? high_watermark : Offset{wanted.offset};
   if (before < Offset{0} || before > high_watermark) return ErrorCode::offset_out_of_range;
-  const auto start = partition.log().delete_records_before(before);
+  const auto start = partition.delete_records_before(before);
   if (!start) return error_code_of(start.error().kind);
   answer.low_watermark = start->value();
-  partition.wake_waiters(0);
   return ErrorCode::none;
 }
 

@@ -36,6 +36,8 @@ DescribeLogDirsResponse::DescribeLogDirsResult describe(const storage::LogDirect
     auto& described = result.topics.back().partitions.emplace_back();
     described.partition_index = partition.name.partition.value();
     described.partition_size = bounded(partition.size_bytes);
+    described.offset_lag = partition.offset_lag;
+    described.is_future_key = partition.is_future;
   }
   return result;
 }

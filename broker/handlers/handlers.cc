@@ -4,6 +4,7 @@
 #include <array>
 
 #include "broker/handlers/alter_configs.h"
+#include "broker/handlers/alter_replica_log_dirs.h"
 #include "broker/handlers/api_versions.h"
 #include "broker/handlers/controller_requests.h"
 #include "broker/handlers/create_partitions.h"
@@ -72,6 +73,7 @@ constexpr std::array handlers{
     entry<OffsetForLeaderEpochHandler>(),
     entry<DescribeConfigsHandler>(),
     entry<AlterConfigsHandler>(),
+    entry<AlterReplicaLogDirsHandler>(),
     entry<DescribeLogDirsHandler>(),
     entry<CreatePartitionsHandler>(),
     entry<ElectLeadersHandler>(),

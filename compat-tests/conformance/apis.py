@@ -13,6 +13,7 @@ ANNOUNCED = {  # name: (key, first, last)
     "OffsetForLeaderEpoch": (23, 2, 4),
     "DescribeConfigs": (32, 1, 4),
     "AlterConfigs": (33, 0, 2),
+    "AlterReplicaLogDirs": (34, 1, 2),
     "DescribeLogDirs": (35, 1, 5),
     "CreatePartitions": (37, 0, 3),
     "ElectLeaders": (43, 0, 2),

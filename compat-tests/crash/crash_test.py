@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Kill the broker again and again under load; nothing acknowledged may be lost, doubled or out of order.
 
-    crash_test.py --client BUILD/compat-tests/crash/crash_client [--kills 20] [--seed N]
+    crash_test.py --client BUILD/compat-tests/crash/crash_client [--kills 20] [--seed N] [--moves]
 
 crash_client produces with acks=all and idempotence at full speed. Meanwhile the broker gets SIGKILL at random
 moments, some of them while it is still starting. At the end the client checks every record; then the broker is
 stopped in order, and Apache Kafka's dump-log must find nothing wrong with any segment, index or snapshot.
+With --moves partitions move between three log directories all the time, and in the end each is in exactly one.
 More kills than --round are done in rounds, each with topics of its own, so memory and disk stay bounded.
 """
 
@@ -20,10 +21,11 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "harness"))
+sys.path[:0] = [str(HERE.parent / "harness"), str(HERE.parent / "conformance")]
 
 import suite  # noqa: E402
-from broker import Broker, BrokerError  # noqa: E402
+from broker import HOST, Broker, BrokerError  # noqa: E402
+from client import Connection, ConnectionClosed  # noqa: E402
 
 UP_MAX_S = 1.2  # the broker runs at most so long between its start and the next kill
 DURING_START = 0.25  # share of the kills that come before the broker is ready
@@ -78,6 +80,86 @@ class Client:
         self.reader.join()
 
 
+class Mover:
+    """Moves partitions of some topics to random log directories as long as it lives, whatever becomes of the broker."""
+
+    PAUSE_S = 0.05
+    TIMEOUT_S = 5
+
+    def __init__(self, broker, prefix, seed):
+        self.address = (HOST, broker.port)
+        self.directories = log_directories(broker)
+        self.prefix = prefix
+        self.rng = random.Random(seed)
+        self.arrived = 0
+        self.targets = {}
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def end(self):
+        self.stopping.set()
+        self.thread.join()
+
+    def _run(self):
+        while not self.stopping.wait(self.PAUSE_S):
+            try:
+                with Connection(self.address, timeout=self.TIMEOUT_S) as connection:
+                    while not self.stopping.wait(self.PAUSE_S):
+                        self._move_some(connection)
+            except (OSError, ConnectionClosed):
+                continue
+
+    def _move_some(self, connection):
+        present, moving = places(connection, self.prefix)
+        self.arrived += sum(present.get(name) == target for name, target in self.targets.items())
+        self.targets = {name: target for name, target in self.targets.items() if present.get(name) != target}
+        if not present:
+            return
+        name = self.rng.choice(sorted(present))
+        target = self.rng.choice(self.directories)
+        if target != present[name]:
+            self.targets[name] = target
+        connection.call("AlterReplicaLogDirs", 2, dirs=[
+            {"path": target, "topics": [{"name": name[0], "partitions": [name[1]]}]}])
+
+    def await_quiet(self):
+        """No partition is on its way any more."""
+        deadline = time.monotonic() + DUMP_TIMEOUT_S
+        with Connection(self.address) as connection:
+            while places(connection, self.prefix)[1]:
+                if time.monotonic() > deadline:
+                    raise Failed("a move does not end")
+                time.sleep(self.PAUSE_S)
+
+
+def places(connection, prefix):
+    """({(topic, partition): directory}, those on their way)."""
+    present, moving = {}, []
+    for directory in connection.call("DescribeLogDirs", 5, topics=None).results:
+        for topic in directory.topics:
+            for partition in topic.partitions:
+                name = (topic.name, partition.partitionIndex)
+                if not topic.name.startswith(prefix):
+                    continue
+                if partition.isFutureKey:
+                    moving.append(name)
+                else:
+                    present[name] = directory.logDir
+    return present, moving
+
+
+def log_directories(broker):
+    return broker.properties.get("log.dirs", str(broker.data_dir)).split(",")
+
+
+def check_directories(broker, prefix):
+    names = [path.name for directory in log_directories(broker) for path in pathlib.Path(directory).glob(f"{prefix}-*")
+             if not path.name.endswith("-delete")]
+    if len(names) != len(set(names)) or any(name.endswith(("-future", "-stray")) for name in names):
+        raise Failed(f"not each partition is in one place: {sorted(names)}")
+
+
 def kill_and_restart(broker, rng, kills):
     """Leaves the broker running and ready."""
     during_start = False
@@ -93,7 +175,8 @@ def kill_and_restart(broker, rng, kills):
 
 def check_files(broker, prefix):
     """Apache Kafka's dump-log over every file of the round's topics."""
-    files = sorted(broker.data_dir.glob(f"{prefix}-*/*"))
+    files = sorted(file for directory in log_directories(broker)
+                   for file in pathlib.Path(directory).glob(f"{prefix}-*/*") if "-delete/" not in str(file))
     logs = [file for file in files if file.suffix in (".log", ".snapshot")]
     indexes = [file for file in files if file.suffix in (".index", ".timeindex")]
     if not logs or not indexes:
@@ -132,19 +215,29 @@ def bad_lines(lines):
             yield line
 
 
-def run_round(broker, program, rng, kills, prefix):
+def run_round(broker, program, rng, kills, prefix, moves):
     client = Client(program, broker, prefix, rng.randrange(1 << 32))
+    mover = Mover(broker, prefix, rng.randrange(1 << 32)) if moves else None
     try:
         if client.first_line != "producing":
             raise Failed(f"the client did not begin: {client.first_line}")
         kill_and_restart(broker, rng, kills)
+        if mover:
+            mover.end()
+            mover.await_quiet()
+            print(f"at least {mover.arrived} moves", flush=True)
+            if not mover.arrived:
+                raise Failed("nothing has moved")
         if client.finish() != 0:
             raise Failed("the log is not what was acknowledged")
     finally:
+        if mover:
+            mover.end()
         client.end()
     code = broker.stop()
     if broker.target == "barnabas" and code != 0:
         raise Failed(f"the broker's exit code after SIGTERM is {code}")
+    check_directories(broker, prefix)
     check_files(broker, prefix)
 
 
@@ -155,17 +248,23 @@ def main():
     parser.add_argument("--round", type=int, default=20, help="kills of one round (%(default)s)")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32),
                         help="of the moments and of what is sent; a random one if not given")
+    parser.add_argument("--moves", action="store_true", help="move partitions between log directories meanwhile")
     options = parser.parse_args()
     suite.require_kafka()
     print(f"seed {options.seed}: again with --seed {options.seed}", flush=True)
     rng = random.Random(options.seed)
     try:
-        with Broker() as broker:
+        broker = Broker()
+        if options.moves:
+            broker.properties["log.dirs"] = ",".join(str(broker.home / f"disk{index}") for index in range(3))
+            # A move takes long enough to be killed.
+            broker.properties["replica.alter.log.dirs.io.max.bytes.per.second"] = str(20_000_000)
+        with broker:
             for first in range(0, options.kills, options.round):
                 if first > 0:
                     broker.start()
                 kills = min(options.round, options.kills - first)
-                run_round(broker, options.client.absolute(), rng, kills, f"crash-{first // options.round}")
+                run_round(broker, options.client.absolute(), rng, kills, f"crash-{first // options.round}", options.moves)
     except (Failed, BrokerError) as error:
         sys.exit(f"FAILED (seed {options.seed}): {error}")
     print(f"passed: {options.kills} kills")
