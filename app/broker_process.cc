@@ -122,7 +122,8 @@ NodeId node_of(const metadata::StaticConfig& config) {
 /// Absolute, without doubled and trailing slashes, as Java's File makes it and so Kafka's tools know it.
 std::string absolute(const std::string& path) {
   std::string whole = path.starts_with('/') ? path : std::filesystem::current_path().string() + "/" + path;
-  whole.erase(std::ranges::unique(whole, [](char a, char b) { return a == '/' && b == '/'; }).begin(), whole.end());
+  whole.erase(std::ranges::unique(whole, [](char a, char b) { return a == '/' && b == '/'; }).begin(),
+              whole.end());
   if (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
   return whole;
 }
@@ -242,9 +243,10 @@ struct BrokerProcess::Parts {
 
 broker::ReplicaMover::Options BrokerProcess::Parts::mover_options() const {
   broker::ReplicaMover::Options options;
-  options.threads = config.given("num.replica.alter.log.dirs.threads") != nullptr
-                        ? static_cast<unsigned>(std::max<int64_t>(config.integer("num.replica.alter.log.dirs.threads"), 1))
-                        : static_cast<unsigned>(paths.size());
+  options.threads =
+      config.given("num.replica.alter.log.dirs.threads") != nullptr
+          ? static_cast<unsigned>(std::max<int64_t>(config.integer("num.replica.alter.log.dirs.threads"), 1))
+          : static_cast<unsigned>(paths.size());
   options.bytes_per_second = config.integer("replica.alter.log.dirs.io.max.bytes.per.second");
   return options;
 }
@@ -376,7 +378,9 @@ Result<void> BrokerProcess::Parts::open_metadata() {
   }));
   assignments.emplace(
       node,
-      [this](auto request, auto done) { gateway->assign_replicas_to_dirs(std::move(request), std::move(done)); },
+      [this](auto request, auto done) {
+        gateway->assign_replicas_to_dirs(std::move(request), std::move(done));
+      },
       publisher);
   mover.emplace(*logs, *assignments, mover_options());
   replicas.emplace(node, *logs, config, *partition_services);

@@ -10,8 +10,8 @@
 
 namespace barnabas::app {
 
-/// max.connections, max.connections.per.ip and its overrides, and listener.name.<name>.max.connections of `listeners`, as
-/// they are in force. Hosts of overrides that are no numeric addresses are left out.
+/// max.connections, max.connections.per.ip and its overrides, and listener.name.<name>.max.connections of
+/// `listeners`, as they are in force. Hosts of overrides that are no numeric addresses are left out.
 network::ConnectionLimits connection_limits(const metadata::BrokerConfigView& settings,
                                             const std::vector<network::ListenerConfig>& listeners);
 

@@ -87,10 +87,11 @@ Result<SecurityProtocol> protocol_of(const std::map<std::string, SecurityProtoco
     return fail(ErrorKind::invalid, "listeners: no security protocol for listener " + listener + "; add " +
                                         listener + ":PLAINTEXT to listener.security.protocol.map");
   if (*protocol != SecurityProtocol::plaintext)
-    return fail(ErrorKind::unsupported, "listeners: listener " + listener + " wants " +
-                                            std::string(network::to_string(*protocol)) +
-                                            "; this version serves PLAINTEXT only, and does not serve openly what was protected. Take the listener "
-                                            "off listeners and advertised.listeners if its clients may do without");
+    return fail(ErrorKind::unsupported,
+                "listeners: listener " + listener + " wants " + std::string(network::to_string(*protocol)) +
+                    "; this version serves PLAINTEXT only, and does not serve openly what was protected. "
+                    "Take the listener "
+                    "off listeners and advertised.listeners if its clients may do without");
   return *protocol;
 }
 

@@ -64,7 +64,8 @@ std::size_t utf8_length(std::string_view text) {
 }  // namespace
 
 constinit std::array<std::atomic<LogLevel>, logger_names.size()> Logger::levels_ = {
-    LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info};
+    LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info,
+    LogLevel::info, LogLevel::info, LogLevel::info};
 
 /// Which levels were chosen; what is in force stands in Logger::levels_.
 class LoggerLevels {
@@ -92,7 +93,8 @@ class LoggerLevels {
   std::vector<LoggerState> states() {
     const std::lock_guard lock(mutex_);
     std::vector<LoggerState> states{{root_logger, root_}};
-    for (std::size_t i = 0; i < own_.size(); ++i) states.push_back({logger_names[i], own_[i].value_or(root_)});
+    for (std::size_t i = 0; i < own_.size(); ++i)
+      states.push_back({logger_names[i], own_[i].value_or(root_)});
     return states;
   }
 

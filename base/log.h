@@ -19,8 +19,8 @@ namespace barnabas {
 enum class LogLevel : uint8_t { trace, debug, info, warn, error, off };
 
 /// The names that loggers have. One that is missing here does not compile.
-inline constexpr auto logger_names =
-    std::to_array<std::string_view>({"barnabas", "base", "broker", "cluster", "metadata", "network", "storage"});
+inline constexpr auto logger_names = std::to_array<std::string_view>(
+    {"barnabas", "base", "broker", "cluster", "metadata", "network", "storage"});
 
 /// A named source of log lines. Make one per file or class as `constinit Logger log_{"network"};`. Lines go
 /// to standard error, one write each, as
@@ -81,8 +81,8 @@ class Logger {
 /// The logger whose level all those have that were not given one.
 inline constexpr std::string_view root_logger = "root";
 
-/// Changes the least level that a logger (or "root") writes, while the program runs; false when there is no such logger.
-/// Nothing as level: what the root has, again; not for the root itself. Any thread.
+/// Changes the least level that a logger (or "root") writes, while the program runs; false when there is no
+/// such logger. Nothing as level: what the root has, again; not for the root itself. Any thread.
 bool set_logger_level(std::string_view name, std::optional<LogLevel> level);
 
 struct LoggerState {

@@ -38,19 +38,22 @@ void DirectoryAssignments::send_next() {
     const std::scoped_lock lock(mutex_);
     if (!begun_ || under_way_ || waiting_.empty()) return;
     const std::size_t count = std::min(waiting_.size(), items_per_request_max);
-    std::move(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count), std::back_inserter(items));
+    std::move(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count),
+              std::back_inserter(items));
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));
     under_way_ = true;
   }
   // Metadata of before KIP-858 have no place for it, and nobody looks for it there.
-  if (!metadata::has_directories(metadata_.current()->metadata_version())) return arrived(std::move(items), {});
+  if (!metadata::has_directories(metadata_.current()->metadata_version()))
+    return arrived(std::move(items), {});
   auto request = request_for(items);
   ask_(std::move(request), [this, items = std::move(items)](const auto& response) mutable {
     arrived(std::move(items), response);
   });
 }
 
-protocol::AssignReplicasToDirsRequest DirectoryAssignments::request_for(const std::vector<Item>& items) const {
+protocol::AssignReplicasToDirsRequest DirectoryAssignments::request_for(
+    const std::vector<Item>& items) const {
   protocol::AssignReplicasToDirsRequest request;
   request.broker_id = node_.value();
   const auto image = metadata_.current();
@@ -76,19 +79,22 @@ void DirectoryAssignments::arrived(std::vector<Item> items,
   for (const auto& directory : response.directories) {
     for (const auto& topic : directory.topics) {
       for (const auto& partition : topic.partitions)
-        if (partition.error_code != 0) errors[{topic.topic_id, partition.partition_index}] = partition.error_code;
+        if (partition.error_code != 0)
+          errors[{topic.topic_id, partition.partition_index}] = partition.error_code;
     }
   }
   for (Item& item : items) {
     int16_t code = response.error_code;
-    if (const auto found = errors.find({item.topic_id, item.partition.value()}); code == 0 && found != errors.end())
+    if (const auto found = errors.find({item.topic_id, item.partition.value()});
+        code == 0 && found != errors.end())
       code = found->second;
     if (item.done) {
       item.done(static_cast<ErrorCode>(code));
     } else if (code != 0) {
       // The next start notices again.
-      logger.warn("the controller did not note the directory of a partition topic_id={} partition={} error={}",
-                  item.topic_id.to_string(), item.partition.value(), code);
+      logger.warn(
+          "the controller did not note the directory of a partition topic_id={} partition={} error={}",
+          item.topic_id.to_string(), item.partition.value(), code);
     }
   }
   {

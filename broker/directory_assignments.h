@@ -15,8 +15,8 @@
 
 namespace barnabas::broker {
 
-/// Tells the controller in which of this broker's directories a partition lies (AssignReplicasToDirs, KIP-858). What
-/// comes while a request is under way goes with the next one. Any thread.
+/// Tells the controller in which of this broker's directories a partition lies (AssignReplicasToDirs,
+/// KIP-858). What comes while a request is under way goes with the next one. Any thread.
 class DirectoryAssignments {
  public:
   /// On a thread of the gateway; must not block.

@@ -52,8 +52,8 @@ auto Partition::change_log(Change change) {
     storage::Log& present = log();
     auto changed = change(present);
     if (&present == &log()) return changed;
-    // It was left while this ran. What was changed before that has moved along, and once more does no harm; what
-    // came too late was refused, but for settings.
+    // It was left while this ran. What was changed before that has moved along, and once more does no harm;
+    // what came too late was refused, but for settings.
   }
 }
 
@@ -96,7 +96,8 @@ Result<storage::AppendResult> Partition::append(MutableByteView batch, bool wait
   if (!active()) return fail(ErrorKind::offline, name_.to_string() + " is no longer here");
   storage::Log* log = log_.load(std::memory_order_acquire);
   auto appended = log->append_as_leader(batch, leader_epoch(), now);
-  while (!appended && appended.error().kind == ErrorKind::closed && log != log_.load(std::memory_order_acquire)) {
+  while (!appended && appended.error().kind == ErrorKind::closed &&
+         log != log_.load(std::memory_order_acquire)) {
     log = log_.load(std::memory_order_acquire);
     appended = log->append_as_leader(batch, leader_epoch(), now);
   }

@@ -79,8 +79,9 @@ class Partition : public std::enable_shared_from_this<Partition> {
 
   const storage::TopicPartition& name() const { return name_; }
   const Uuid& topic_id() const { return topic_id_; }
-  /// The log at this moment. It is another one after a move to another directory; one that was given out stays
-  /// readable, and answers changes with ErrorKind::closed then. Changes go through the methods below, which know that.
+  /// The log at this moment. It is another one after a move to another directory; one that was given out
+  /// stays readable, and answers changes with ErrorKind::closed then. Changes go through the methods below,
+  /// which know that.
   storage::Log& log() const { return *log_.load(std::memory_order_acquire); }
   LeaderEpoch leader_epoch() const { return LeaderEpoch{leader_epoch_.load(std::memory_order_acquire)}; }
   void set_leader_epoch(LeaderEpoch epoch);
@@ -118,10 +119,12 @@ class Partition : public std::enable_shared_from_this<Partition> {
   Offset high_watermark() const { return Offset{high_watermark_.load(std::memory_order_acquire)}; }
   Offset last_stable_offset() { return log().last_stable_offset(high_watermark()); }
 
-  // --- moving to another log directory; one mover at a time --------------------------------------------------
+  // --- moving to another log directory; one mover at a time
+  // --------------------------------------------------
 
-  /// From now on what is durable is acknowledged only once the mirror has it too. Returns when no sync that began
-  /// earlier runs any more; blocks as long as the device takes. When the mirror fails, acknowledgements are held.
+  /// From now on what is durable is acknowledged only once the mirror has it too. Returns when no sync that
+  /// began earlier runs any more; blocks as long as the device takes. When the mirror fails, acknowledgements
+  /// are held.
   void begin_mirroring(std::shared_ptr<Mirror> mirror);
   /// Nothing is synced or acknowledged until release_acknowledgements. Waits for a sync that runs. Blocks.
   void hold_acknowledgements();

@@ -180,7 +180,8 @@ void ReplicaManager::update_settings(const metadata::MetadataChanges& changes,
     const std::shared_lock lock(mutex_);
     for (const metadata::ConfigResource& resource : changes.changed_configs)
       if (resource.type == metadata::ConfigResourceType::topic)
-        if (const auto at = by_name_.find(resource.name); at != by_name_.end()) affected.push_back(at->second);
+        if (const auto at = by_name_.find(resource.name); at != by_name_.end())
+          affected.push_back(at->second);
   }
   for (const TopicPtr& topic : affected) {
     const auto settings = settings_of(topic->name, image);

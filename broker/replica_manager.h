@@ -43,18 +43,20 @@ class ReplicaManager {
   /// unknown_topic_id, unknown_topic_or_partition, or kafka_storage_error.
   Found find(const Uuid& topic_id, PartitionIndex index) const;
 
-  /// How to move partitions and to tell the controller where they are; both must outlive it. Without them nothing is
-  /// moved or told. Before the first apply.
+  /// How to move partitions and to tell the controller where they are; both must outlive it. Without them
+  /// nothing is moved or told. Before the first apply.
   void connect(ReplicaMover& mover, DirectoryAssignments& assignments) {
     mover_ = &mover;
     assignments_ = &assignments;
   }
 
-  /// One partition of AlterReplicaLogDirs (34): begins to move it to the log directory `path`, which must be one of
-  /// log.dirs letter by letter. Gives up a move to elsewhere; the directory where it is ends any move. A partition that is
-  /// yet to be made will be made there, and answers unknown_topic_or_partition. Codes as Kafka's. Blocks on directory work.
+  /// One partition of AlterReplicaLogDirs (34): begins to move it to the log directory `path`, which must be
+  /// one of log.dirs letter by letter. Gives up a move to elsewhere; the directory where it is ends any move.
+  /// A partition that is yet to be made will be made there, and answers unknown_topic_or_partition. Codes as
+  /// Kafka's. Blocks on directory work.
   protocol::ErrorCode move(const storage::TopicPartition& name, const std::string& path);
-  /// Tries again to make logs for which there was no room. Returns when to come again; Instant::max(): nothing fails.
+  /// Tries again to make logs for which there was no room. Returns when to come again; Instant::max():
+  /// nothing fails.
   Instant retry_failed(Instant now);
 
   /// A log directory failed: its partitions answer kafka_storage_error from now on.

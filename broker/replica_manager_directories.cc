@@ -35,10 +35,12 @@ bool names_directory(const Uuid& id) {
 Result<std::shared_ptr<storage::Log>> ReplicaManager::open_log(const storage::TopicPartition& name,
                                                                const Uuid& topic_id, const Uuid& assigned,
                                                                bool is_new) {
-  // The metadata speak last: where they want the partition there may be more than where another one was found.
+  // The metadata speak last: where they want the partition there may be more than where another one was
+  // found.
   const bool elsewhere = names_directory(assigned) && !logs_.is_usable(assigned) && logs_.any_offline();
   if (elsewhere && !is_new && logs_.get(name))
-    return fail(ErrorKind::offline, name.to_string() + ": the metadata want it in a directory that is offline, and not in " +
+    return fail(ErrorKind::offline, name.to_string() +
+                                        ": the metadata want it in a directory that is offline, and not in " +
                                         logs_.path_of(name));
   storage::LogManager::CreateOptions options{topic_id, take_wish(name), is_new};
   if (!logs_.is_usable(options.directory_id))
@@ -73,7 +75,8 @@ void ReplicaManager::settle_futures(const metadata::MetadataImage& image) {
           present ? future->log->log_end_offset() > (*present)->log_end_offset()
                   : future->directory_id == partition->directory_of(node_) || !logs_.any_offline();
       if (!in_place) continue;
-      logger.info("partition={} had moved when the last run ended, now in {}", name.to_string(), future->path);
+      logger.info("partition={} had moved when the last run ended, now in {}", name.to_string(),
+                  future->path);
       done = logs_.promote_future(name, now);
     }
     if (done) continue;
@@ -117,15 +120,18 @@ ErrorCode ReplicaManager::move(const storage::TopicPartition& name, const std::s
   if (!on_its_way || on_its_way->directory_id != directory->directory_id) {
     if (const auto cancelled = mover_->cancel(name, now + arrival_max); !cancelled)
       return error_code_of(cancelled.error().kind);
-    if (const auto removed = logs_.remove_future(name, now); !removed && removed.error().kind != ErrorKind::not_found) {
+    if (const auto removed = logs_.remove_future(name, now);
+        !removed && removed.error().kind != ErrorKind::not_found) {
       logs_.report_directory(on_its_way ? on_its_way->path : path, removed.error());
       return error_code_of(removed.error().kind);
     }
-    if (on_its_way) logger.info("replica no longer moves partition={} to={}", name.to_string(), on_its_way->path);
+    if (on_its_way)
+      logger.info("replica no longer moves partition={} to={}", name.to_string(), on_its_way->path);
   }
   if (logs_.directory_of(name) == directory->directory_id) return ErrorCode::none;
   if (const auto made = logs_.create_future(name, directory->directory_id, wall_clock_now()); !made) {
-    logger.warn("replica not moved partition={} to={} reason=\"{}\"", name.to_string(), path, made.error().message);
+    logger.warn("replica not moved partition={} to={} reason=\"{}\"", name.to_string(), path,
+                made.error().message);
     return made.error().kind == ErrorKind::already_exists ? ErrorCode::request_timed_out
                                                           : error_code_of(made.error().kind);
   }

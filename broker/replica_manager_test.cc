@@ -25,11 +25,12 @@ class ReplicaManagerTest : public ::testing::Test {
     };
     const auto loaded = node->start();
     ASSERT_TRUE(loaded) << loaded.error().message;
-    const auto resolved = (*node)->resolve_doubles([this](const TopicPartition& which) -> storage::Assignment {
-      const auto* topic = image->topic(which.topic);
-      if (topic == nullptr) return {};
-      return {topic->id, topic->partition(which.partition)->directory_of(NodeId{1})};
-    });
+    const auto resolved =
+        (*node)->resolve_doubles([this](const TopicPartition& which) -> storage::Assignment {
+          const auto* topic = image->topic(which.topic);
+          if (topic == nullptr) return {};
+          return {topic->id, topic->partition(which.partition)->directory_of(NodeId{1})};
+        });
     ASSERT_TRUE(resolved) << resolved.error().message;
     replicas.emplace(NodeId{1}, **node, config, services);
     replicas->apply(metadata::all_of(*image), image);
@@ -213,8 +214,10 @@ TEST_F(SettingsTest, that_are_written_oddly_count_as_what_they_mean) {
   using enum metadata::ConfigResourceType;
   start();
   create_topic("t", id(1), 1);
-  change(metadata::testing::config(topic, "t", "compression.type", " gzip"), metadata::testing::config(topic, "t", "retention.ms", " +5 "),
-         metadata::testing::config(topic, "t", "min.cleanable.dirty.ratio", "0.25f"), metadata::testing::config(topic, "t", "cleanup.policy", "compact , compact"));
+  change(metadata::testing::config(topic, "t", "compression.type", " gzip"),
+         metadata::testing::config(topic, "t", "retention.ms", " +5 "),
+         metadata::testing::config(topic, "t", "min.cleanable.dirty.ratio", "0.25f"),
+         metadata::testing::config(topic, "t", "cleanup.policy", "compact , compact"));
   EXPECT_TRUE(settings("t")->target_compression.has_value());
   EXPECT_EQ(settings("t")->log.retention_ms, 5);
   EXPECT_EQ(settings("t")->log.min_cleanable_dirty_ratio, 0.25);

@@ -48,8 +48,8 @@ struct ReplicaMover::Move {
     const std::scoped_lock lock(copy_mutex);
     while (true) {
       BARNABAS_ASSIGN(const uint64_t bytes, target->follow(*source, piece_bytes_max, wall_clock_now()));
-      if (bytes == 0 || (target->log_end_offset() >= end &&
-                         target->log_start_offset() >= source->log_start_offset()))
+      if (bytes == 0 ||
+          (target->log_end_offset() >= end && target->log_start_offset() >= source->log_start_offset()))
         break;
     }
     BARNABAS_TRY(target->flush());
@@ -70,7 +70,9 @@ class ReplicaMover::CopyMirror final : public Mirror {
 ReplicaMover::ReplicaMover(storage::LogManager& logs, DirectoryAssignments& assignments, Options options)
     : logs_(logs), assignments_(assignments), options_(options), rate_(options.bytes_per_second) {}
 
-ReplicaMover::~ReplicaMover() { stop(); }
+ReplicaMover::~ReplicaMover() {
+  stop();
+}
 
 void ReplicaMover::stop() {
   std::vector<std::thread> workers;
@@ -104,8 +106,9 @@ void ReplicaMover::start(const std::shared_ptr<Partition>& partition) {
   move->target_directory = future->log->directory();
   const std::scoped_lock lock(mutex_);
   if (stopping_) return;
-  const bool known = std::ranges::any_of(
-      moves_, [&](const MovePtr& other) { return other->target == move->target && other->phase != Phase::ended; });
+  const bool known = std::ranges::any_of(moves_, [&](const MovePtr& other) {
+    return other->target == move->target && other->phase != Phase::ended;
+  });
   if (known) return;
   logger.info("replica begins to move partition={} from={} to={}", move->name.to_string(),
               move->source->directory(), move->target_directory);
@@ -269,8 +272,8 @@ ReplicaMover::Phase ReplicaMover::failed(Move& move, const Error& error) {
     return Phase::copying;
   }
   if (!move.partition->active() || error.kind == ErrorKind::closed) return Phase::ended;
-  logger.error("replica does not move on, the partition stays where it is partition={} to={} reason=\"{}\"", name,
-               move.target_path, error.message);
+  logger.error("replica does not move on, the partition stays where it is partition={} to={} reason=\"{}\"",
+               name, move.target_path, error.message);
   if (error.kind != ErrorKind::io && error.kind != ErrorKind::offline) {
     if (const auto removed = logs_.remove_future(move.name, std::chrono::steady_clock::now()); !removed)
       logger.warn("future replica not removed partition={} reason=\"{}\"", name, removed.error().message);
@@ -325,9 +328,9 @@ ReplicaMover::Phase ReplicaMover::change_places(Move& move) {
   Result<void> switched = move.catch_up(move.source->log_end_offset());
   if (switched) {
     const std::scoped_lock lock(move.copy_mutex);
-    switched = logs_.switch_to_future(move.name, wall_clock_now(), [&](const std::shared_ptr<storage::Log>& log) {
-      partition.replace_log(log);
-    });
+    switched =
+        logs_.switch_to_future(move.name, wall_clock_now(),
+                               [&](const std::shared_ptr<storage::Log>& log) { partition.replace_log(log); });
   }
   if (!switched) {
     if (!partition.active()) {
@@ -368,7 +371,8 @@ ReplicaMover::Phase ReplicaMover::finish(Move& move) {
   return Phase::ended;
 }
 
-// The metadata may say that the target holds the partition; until they say the opposite, acknowledgements wait for both.
+// The metadata may say that the target holds the partition; until they say the opposite, acknowledgements
+// wait for both.
 void ReplicaMover::revert(const MovePtr& move) {
   begin_assigning(*move);
   assignments_.assign(move->partition->topic_id(), move->name.partition, move->source_id,

@@ -15,12 +15,14 @@
 
 namespace barnabas::broker {
 
-/// Moves partitions from one log directory to another while they are used (KIP-113). For each a future replica exists
-/// already; this copies, in pieces and within a rate, until little is lacking, and then:
+/// Moves partitions from one log directory to another while they are used (KIP-113). For each a future
+/// replica exists already; this copies, in pieces and within a rate, until little is lacking, and then:
 ///
-///  1. From now on what is acknowledged is in both (Partition::begin_mirroring); the future replica gets the rest, durably.
+///  1. From now on what is acknowledged is in both (Partition::begin_mirroring); the future replica gets the
+///  rest, durably.
 ///  2. The metadata get the new directory: from here on a start goes on with the future replica.
-///  3. Acknowledgements are held; the future replica takes the log's place, in memory; what it got last is flushed;
+///  3. Acknowledgements are held; the future replica takes the log's place, in memory; what it got last is
+///  flushed;
 ///     acknowledgements go on.
 ///  4. The directories get their names.
 ///
@@ -31,8 +33,9 @@ class ReplicaMover {
  public:
   static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
   struct Options {
-    unsigned threads = 1;                  ///< num.replica.alter.log.dirs.threads
-    int64_t bytes_per_second = unlimited;  ///< replica.alter.log.dirs.io.max.bytes.per.second, of all moves together
+    unsigned threads = 1;  ///< num.replica.alter.log.dirs.threads
+    int64_t bytes_per_second =
+        unlimited;  ///< replica.alter.log.dirs.io.max.bytes.per.second, of all moves together
   };
 
   /// References must outlive it.
@@ -41,8 +44,9 @@ class ReplicaMover {
 
   /// Moves a partition to where its future replica is. Does nothing if that goes on already.
   void start(const std::shared_ptr<Partition>& partition);
-  /// Returns once nothing is moved under this name: a move that only copies is given up (its future replica stays), one
-  /// that is further is waited for. ErrorKind::timed_out. Blocks, and must not be called on a thread of the gateway.
+  /// Returns once nothing is moved under this name: a move that only copies is given up (its future replica
+  /// stays), one that is further is waited for. ErrorKind::timed_out. Blocks, and must not be called on a
+  /// thread of the gateway.
   Result<void> cancel(const storage::TopicPartition& name, Instant deadline);
   /// Takes effect at once.
   void set_bytes_per_second(int64_t rate);
@@ -51,7 +55,16 @@ class ReplicaMover {
   std::size_t moving() const;
 
  private:
-  enum class Phase : uint8_t { copying, closing, assigning, switching, finishing, reverting, reverted, ended };
+  enum class Phase : uint8_t {
+    copying,
+    closing,
+    assigning,
+    switching,
+    finishing,
+    reverting,
+    reverted,
+    ended
+  };
   struct Move;
   using MovePtr = std::shared_ptr<Move>;
   class CopyMirror;

@@ -78,7 +78,8 @@ TEST(ReplicaMove, goes_on_or_is_given_up_when_any_call_of_one_directory_fails) {
         broker.disk.add_fault({.path_part = path, .nth = nth, .system_error = number});
         move_under_load(broker);
         const bool met = !broker.disk.fault_pending();
-        const std::string place = path + " error " + std::to_string(number) + " at call " + std::to_string(nth) + ": ";
+        const std::string place =
+            path + " error " + std::to_string(number) + " at call " + std::to_string(nth) + ": ";
         ASSERT_TRUE(eventually([&] { return broker.settled(); })) << place;
         broker.crash();
         broker.disk.clear_faults();

@@ -121,7 +121,8 @@ TEST_F(ReplicaMoverTest, requests_are_refused_as_by_kafka) {
   EXPECT_EQ(broker.places(), "/one/t-0");
   EXPECT_EQ(broker.replicas->move(name, "/two/"), ErrorCode::log_dir_not_found);
   EXPECT_EQ(broker.replicas->move({"nope", PartitionIndex{0}}, "/nope"), ErrorCode::log_dir_not_found);
-  EXPECT_EQ(broker.replicas->move({"nope", PartitionIndex{0}}, "/two"), ErrorCode::unknown_topic_or_partition);
+  EXPECT_EQ(broker.replicas->move({"nope", PartitionIndex{0}}, "/two"),
+            ErrorCode::unknown_topic_or_partition);
   EXPECT_EQ(broker.replicas->move({std::string(214, 'n'), PartitionIndex{0}}, "/nope"),
             ErrorCode::invalid_topic_exception);
   broker.disk.add_fault({.path_part = "/two", .for_good = true});
@@ -131,10 +132,12 @@ TEST_F(ReplicaMoverTest, requests_are_refused_as_by_kafka) {
 
 TEST_F(ReplicaMoverTest, a_partition_that_is_yet_to_be_made_goes_where_it_was_wished) {
   start(1);
-  ASSERT_EQ(broker.replicas->move({"later", PartitionIndex{0}}, "/one"), ErrorCode::unknown_topic_or_partition);
+  ASSERT_EQ(broker.replicas->move({"later", PartitionIndex{0}}, "/one"),
+            ErrorCode::unknown_topic_or_partition);
   auto partition = metadata::testing::partition(id(2), 0);
   partition.directories = {metadata::directory_unassigned};
-  auto next = metadata::testing::apply(*broker.publisher->current(), metadata::testing::topic("later", id(2)), partition);
+  auto next = metadata::testing::apply(*broker.publisher->current(), metadata::testing::topic("later", id(2)),
+                                       partition);
   broker.publisher->publish(next.changes, next.image);
   broker.replicas->apply(next.changes, next.image);
   EXPECT_EQ((*broker.node)->path_of({"later", PartitionIndex{0}}), "/one") << "two has fewer";
@@ -158,7 +161,8 @@ TEST_F(ReplicaMoverTest, a_full_target_is_waited_for) {
   start();
   ASSERT_EQ(broker.replicas->move(name, "/two"), ErrorCode::none);
   for (const uint64_t nth : {1U, 5U, 10U, 15U})
-    broker.disk.add_fault({.call = io::DiskCall::write, .path_part = "/two", .nth = nth, .system_error = ENOSPC});
+    broker.disk.add_fault(
+        {.call = io::DiskCall::write, .path_part = "/two", .nth = nth, .system_error = ENOSPC});
   broker.mover->set_bytes_per_second(ReplicaMover::unlimited);
   ASSERT_TRUE(broker.produce());
   expect_moved_to("/two");

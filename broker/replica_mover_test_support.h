@@ -24,10 +24,10 @@ namespace barnabas::broker::moving {
 using metadata::MetadataImagePtr;
 using metadata::testing::id;
 using protocol::ErrorCode;
-using storage::DirectoryKind;
-using storage::TopicPartition;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using storage::DirectoryKind;
+using storage::TopicPartition;
 
 inline const TopicPartition name{"t", PartitionIndex{0}};
 
@@ -111,7 +111,8 @@ class MovingBroker {
     }));
     pool = std::make_unique<io::DiskPool>(io::DiskPool::Options{.name = "disk", .threads = 2});
     services.emplace(
-        *pool, [this](const TopicPartition& which, const Error& error) { (*node)->report(which, error); }, true);
+        *pool, [this](const TopicPartition& which, const Error& error) { (*node)->report(which, error); },
+        true);
     controller = std::make_unique<NotingController>(*publisher);
     assignments = std::make_unique<DirectoryAssignments>(
         NodeId{1},
@@ -119,10 +120,10 @@ class MovingBroker {
           controller->assign_replicas_to_dirs(std::move(request), std::move(done));
         },
         *publisher);
-    mover = std::make_unique<ReplicaMover>(**node, *assignments,
-                                           ReplicaMover::Options{.threads = 2});
+    mover = std::make_unique<ReplicaMover>(**node, *assignments, ReplicaMover::Options{.threads = 2});
     if (rate != ReplicaMover::unlimited)
-      BARNABAS_TRY(config.set("replica.alter.log.dirs.io.max.bytes.per.second", std::to_string(rate), "test"));
+      BARNABAS_TRY(
+          config.set("replica.alter.log.dirs.io.max.bytes.per.second", std::to_string(rate), "test"));
     replicas = std::make_unique<ReplicaManager>(NodeId{1}, **node, config, *services);
     replicas->connect(*mover, *assignments);
     replicas->apply(metadata::all_of(*image), image);
@@ -163,7 +164,8 @@ class MovingBroker {
     return builder.build();
   }
   static std::string value(int number) {
-    return "value " + std::to_string(number) + std::string(static_cast<std::size_t>(100 + number % 7 * 40), '.');
+    return "value " + std::to_string(number) +
+           std::string(static_cast<std::size_t>(100 + number % 7 * 40), '.');
   }
 
   /// Produces the next record with acks=all; whether it was acknowledged.
@@ -178,8 +180,9 @@ class MovingBroker {
     ++appended;
     auto acknowledged = std::make_shared<std::promise<bool>>();
     auto answer = acknowledged->get_future();
-    to->when_durable(done->last_offset + 1, Instant::max(),
-                     [acknowledged](const Result<void>& outcome) { acknowledged->set_value(outcome.has_value()); });
+    to->when_durable(done->last_offset + 1, Instant::max(), [acknowledged](const Result<void>& outcome) {
+      acknowledged->set_value(outcome.has_value());
+    });
     EXPECT_EQ(answer.wait_for(seconds(5)), std::future_status::ready) << "an acknowledgement never came";
     if (!answer.get()) return false;
     durable = appended;
@@ -193,7 +196,8 @@ class MovingBroker {
     const std::vector<std::string> values = storage::values_of(from->log());
     const auto start = static_cast<std::size_t>(from->log().log_start_offset().value());
     ASSERT_GE(start, deleted) << place << "deleted records came back";
-    ASSERT_GE(values.size() + start, static_cast<std::size_t>(durable)) << place << "acknowledged records are gone";
+    ASSERT_GE(values.size() + start, static_cast<std::size_t>(durable))
+        << place << "acknowledged records are gone";
     ASSERT_LE(values.size() + start, static_cast<std::size_t>(attempted)) << place;
     for (std::size_t i = 0; i < values.size(); ++i)
       ASSERT_EQ(values[i], value(static_cast<int>(i + start))) << place << "at " << i + start;
@@ -216,7 +220,8 @@ class MovingBroker {
       for (const auto& entry : *listed) {
         const auto kind = storage::parse_directory_name(entry.name).kind;
         if (kind != DirectoryKind::partition && kind != DirectoryKind::future) continue;
-        found += (found.empty() ? "" : " ") + path + "/t-0" + (kind == DirectoryKind::future ? "-future" : "");
+        found +=
+            (found.empty() ? "" : " ") + path + "/t-0" + (kind == DirectoryKind::future ? "-future" : "");
       }
     }
     return found;

@@ -104,7 +104,8 @@ std::vector<std::string> broker_settings_of_topics(const MetadataImage& image, c
   const metadata::BrokerConfigView broker(image, node, config);
   std::vector<std::string> values{broker.text(producer_expiration)};
   for (const metadata::ConfigDefinition& definition : metadata::topic_configs())
-    for (const metadata::ConfigSynonym& synonym : definition.synonyms) values.push_back(broker.text(synonym.name));
+    for (const metadata::ConfigSynonym& synonym : definition.synonyms)
+      values.push_back(broker.text(synonym.name));
   return values;
 }
 

@@ -26,8 +26,8 @@ std::shared_ptr<const TopicSettings> resolve_topic_settings(std::string_view top
                                                             const metadata::StaticConfig& config,
                                                             NodeId node);
 
-/// The values in force of all brokers' settings that topics fall back to, in an order of their own: when they are equal, no
-/// topic's settings have changed but those of topics that were changed themselves.
+/// The values in force of all brokers' settings that topics fall back to, in an order of their own: when they
+/// are equal, no topic's settings have changed but those of topics that were changed themselves.
 std::vector<std::string> broker_settings_of_topics(const metadata::MetadataImage& image,
                                                    const metadata::StaticConfig& config, NodeId node);
 

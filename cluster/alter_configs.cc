@@ -1,4 +1,5 @@
-// IncrementalAlterConfigs (44) and AlterConfigs (33), the controller's part: rules and texts as Apache Kafka 4.4 has them.
+// IncrementalAlterConfigs (44) and AlterConfigs (33), the controller's part: rules and texts as Apache
+// Kafka 4.4 has them.
 
 #include <algorithm>
 #include <charconv>
@@ -61,14 +62,16 @@ Problem broker_name_problem(std::string_view name, const MetadataImage& image) {
     return invalid_request("Unable to parse broker name as a base 10 number.");
   if (id < 0) return invalid_request("Invalid negative broker ID.");
   if (image.broker(NodeId{id}) == nullptr)
-    return ApiError{ErrorCode::broker_id_not_registered, "No broker with id " + std::to_string(id) + " found."};
+    return ApiError{ErrorCode::broker_id_not_registered,
+                    "No broker with id " + std::to_string(id) + " found."};
   return std::nullopt;
 }
 
 /// One resource of a request, whichever of the two APIs it came by.
 class ResourceChange {
  public:
-  ResourceChange(metadata::ConfigResource resource, const MetadataImage& image, const LocalControllerOptions& options)
+  ResourceChange(metadata::ConfigResource resource, const MetadataImage& image,
+                 const LocalControllerOptions& options)
       : resource_(std::move(resource)), image_(image), options_(options) {
     if (const ConfigImage* current = image.config(resource_.type, resource_.name)) before_ = current->values;
   }
@@ -77,13 +80,16 @@ class ResourceChange {
   bool is_broker() const { return resource_.type == ConfigResourceType::broker; }
 
   /// The list that `key` holds, or would hold by default, with the items of `value` added or taken away.
-  std::expected<std::string, ApiError> changed_list(std::string_view key, std::string_view value, bool append) const {
-    const ConfigDefinition* definition = is_broker()                                      ? metadata::find_broker_config(key)
-                                         : resource_.type == ConfigResourceType::topic ? metadata::find_topic_config(key)
-                                                                                        : nullptr;
+  std::expected<std::string, ApiError> changed_list(std::string_view key, std::string_view value,
+                                                    bool append) const {
+    const ConfigDefinition* definition = is_broker() ? metadata::find_broker_config(key)
+                                         : resource_.type == ConfigResourceType::topic
+                                             ? metadata::find_topic_config(key)
+                                             : nullptr;
     if (definition == nullptr || definition->type != ConfigType::list)
-      return std::unexpected(invalid_config(std::string("Can't ") + (append ? "APPEND" : "SUBTRACT") + " to key " +
-                                            std::string(key) + " because its type is not LIST."));
+      return std::unexpected(invalid_config(std::string("Can't ") + (append ? "APPEND" : "SUBTRACT") +
+                                            " to key " + std::string(key) +
+                                            " because its type is not LIST."));
     std::string_view current = definition->default_value == nullptr ? "" : definition->default_value;
     if (const auto found = before_.find(key); found != before_.end()) current = found->second;
     auto parts = parts_of(current);
@@ -137,7 +143,8 @@ class ResourceChange {
         return broker_name_problem(resource_.name, image_);
       case ConfigResourceType::group:
         if (resource_.name.empty()) return invalid_request("Default group resources are not allowed.");
-        if (auto valid = metadata::validate_group_configs(after, image_, options_.node_id, *options_.static_config);
+        if (auto valid =
+                metadata::validate_group_configs(after, image_, options_.node_id, *options_.static_config);
             !valid)
           return invalid_config(std::move(valid).error().message);
         return std::nullopt;
@@ -164,7 +171,8 @@ class ResourceChange {
         !valid)
       return invalid_config(std::move(valid).error().message);
     if (image_.topic(resource_.name) == nullptr)
-      return ApiError{ErrorCode::unknown_topic_or_partition, "The topic '" + resource_.name + "' does not exist."};
+      return ApiError{ErrorCode::unknown_topic_or_partition,
+                      "The topic '" + resource_.name + "' does not exist."};
     return std::nullopt;
   }
 
@@ -229,8 +237,8 @@ Problem changes_of(const protocol::IncrementalAlterConfigsRequest::AlterConfigsR
 }
 
 /// A full replacement: what is set and not named goes.
-Problem changes_of(const protocol::AlterConfigsRequest::AlterConfigsResource& resource, const ResourceChange& change,
-                   Changes& changes) {
+Problem changes_of(const protocol::AlterConfigsRequest::AlterConfigsResource& resource,
+                   const ResourceChange& change, Changes& changes) {
   for (const auto& [name, value] : change.before()) changes[name] = std::nullopt;
   for (const auto& config : resource.configs) {
     if (!config.value) return invalid_request("Null value not supported for : " + config.name.str());
@@ -240,13 +248,16 @@ Problem changes_of(const protocol::AlterConfigsRequest::AlterConfigsResource& re
 }
 
 template <class Response, class Request>
-Outcome<Response> alter(const Request& request, const ControllerState& state, const LocalControllerOptions& options) {
+Outcome<Response> alter(const Request& request, const ControllerState& state,
+                        const LocalControllerOptions& options) {
   Outcome<Response> outcome;
   std::map<std::pair<int8_t, std::string_view>, int> counts;
-  for (const auto& resource : request.resources) ++counts[{resource.resource_type, resource.resource_name.view()}];
+  for (const auto& resource : request.resources)
+    ++counts[{resource.resource_type, resource.resource_name.view()}];
   for (const auto& resource : request.resources) {
-    ResourceChange change({static_cast<ConfigResourceType>(resource.resource_type), resource.resource_name.str()},
-                          state.image, options);
+    ResourceChange change(
+        {static_cast<ConfigResourceType>(resource.resource_type), resource.resource_name.str()}, state.image,
+        options);
     Changes changes;
     Problem problem;
     if (counts[{resource.resource_type, resource.resource_name.view()}] > 1) {
@@ -272,8 +283,8 @@ Outcome<protocol::IncrementalAlterConfigsResponse> LocalController::incremental_
   return alter<protocol::IncrementalAlterConfigsResponse>(request, state, options_);
 }
 
-Outcome<protocol::AlterConfigsResponse> LocalController::alter_configs(const protocol::AlterConfigsRequest& request,
-                                                                       const ControllerState& state) const {
+Outcome<protocol::AlterConfigsResponse> LocalController::alter_configs(
+    const protocol::AlterConfigsRequest& request, const ControllerState& state) const {
   return alter<protocol::AlterConfigsResponse>(request, state, options_);
 }
 

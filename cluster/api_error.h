@@ -15,7 +15,9 @@ struct ApiError {
   std::optional<std::string> message;
 
   /// With the code's own sentence as message.
-  static ApiError plain(protocol::ErrorCode code) { return {code, std::string(protocol::default_message(code))}; }
+  static ApiError plain(protocol::ErrorCode code) {
+    return {code, std::string(protocol::default_message(code))};
+  }
 };
 
 /// Fills `error_code` and `error_message` of a response's item.

@@ -1,5 +1,5 @@
-// What a broker asks of its controller about itself: BrokerRegistration (62), BrokerHeartbeat (63), AllocateProducerIds (67)
-// and AssignReplicasToDirs (73).
+// What a broker asks of its controller about itself: BrokerRegistration (62), BrokerHeartbeat (63),
+// AllocateProducerIds (67) and AssignReplicasToDirs (73).
 
 #include <algorithm>
 #include <limits>
@@ -26,19 +26,22 @@ const BrokerImage* registration(const MetadataImage& image, int32_t broker, int6
   return registered != nullptr && registered->epoch == BrokerEpoch(epoch) ? registered : nullptr;
 }
 
-bool contains(const std::vector<NodeId>& nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
+bool contains(const std::vector<NodeId>& nodes, NodeId node) {
+  return std::ranges::find(nodes, node) != nodes.end();
+}
 
 std::optional<ErrorCode> registration_problem(const protocol::BrokerRegistrationRequest& request,
                                               const MetadataImage& image) {
   if (request.cluster_id != image.cluster_id) return ErrorCode::inconsistent_cluster_id;
   if (request.is_migrating_zk_broker) return ErrorCode::broker_id_not_registered;
-  if (request.log_dirs.empty() && metadata::has_directories(image.metadata_version())) return ErrorCode::invalid_registration;
+  if (request.log_dirs.empty() && metadata::has_directories(image.metadata_version()))
+    return ErrorCode::invalid_registration;
   auto directories = request.log_dirs;
   std::ranges::sort(directories);
   if (std::ranges::adjacent_find(directories) != directories.end()) return ErrorCode::invalid_registration;
   for (const auto& [feature, level] : image.features) {
-    const auto claimed = std::ranges::find(request.features, feature,
-                                           [](const auto& each) { return each.name.view(); });
+    const auto claimed =
+        std::ranges::find(request.features, feature, [](const auto& each) { return each.name.view(); });
     const bool covered = claimed != request.features.end() && claimed->min_supported_version <= level &&
                          level <= claimed->max_supported_version;
     if (!covered) return ErrorCode::unsupported_version;
@@ -46,7 +49,8 @@ std::optional<ErrorCode> registration_problem(const protocol::BrokerRegistration
   return std::nullopt;
 }
 
-protocol::RegisterBrokerRecord registration_record(const protocol::BrokerRegistrationRequest& request, Offset epoch) {
+protocol::RegisterBrokerRecord registration_record(const protocol::BrokerRegistrationRequest& request,
+                                                   Offset epoch) {
   protocol::RegisterBrokerRecord record;
   record.broker_id = request.broker_id;
   record.incarnation_id = request.incarnation_id;
@@ -78,8 +82,8 @@ protocol::PartitionChangeRecord change_of(const Uuid& topic, std::size_t index) 
 }
 
 /// Makes `node` leader, alone in the ISR if it was not in it: nobody else can be alive.
-protocol::PartitionChangeRecord election(const Uuid& topic, std::size_t index, const PartitionImage& partition,
-                                         NodeId node) {
+protocol::PartitionChangeRecord election(const Uuid& topic, std::size_t index,
+                                         const PartitionImage& partition, NodeId node) {
   auto record = change_of(topic, index);
   record.leader = node.value();
   if (!contains(partition.isr, node)) record.isr = std::vector<int32_t>{node.value()};
@@ -91,7 +95,8 @@ protocol::PartitionChangeRecord election(const Uuid& topic, std::size_t index, c
 /// Whether the node's log may hold everything that was acknowledged.
 bool may_lead(const PartitionImage& partition, NodeId node) {
   if (contains(partition.isr, node) || contains(partition.eligible_leader_replicas, node)) return true;
-  return partition.isr.empty() && partition.eligible_leader_replicas.empty() && contains(partition.last_known_elr, node);
+  return partition.isr.empty() && partition.eligible_leader_replicas.empty() &&
+         contains(partition.last_known_elr, node);
 }
 
 template <class Visit>
@@ -126,8 +131,8 @@ Outcome<protocol::BrokerRegistrationResponse> LocalController::register_broker(
   return outcome;
 }
 
-Outcome<protocol::BrokerHeartbeatResponse> LocalController::heartbeat(const protocol::BrokerHeartbeatRequest& request,
-                                                                      const ControllerState& state) const {
+Outcome<protocol::BrokerHeartbeatResponse> LocalController::heartbeat(
+    const protocol::BrokerHeartbeatRequest& request, const ControllerState& state) const {
   Outcome<protocol::BrokerHeartbeatResponse> outcome;
   const MetadataImage& image = state.image;
   const BrokerImage* broker = registration(image, request.broker_id, request.broker_epoch);
@@ -202,7 +207,8 @@ Outcome<protocol::AssignReplicasToDirsResponse> LocalController::assign_replicas
       for (const auto& partition : topic.partitions) {
         auto& answer = topic_answer.partitions.emplace_back();
         answer.partition_index = partition.partition_index;
-        const PartitionImage* present = known ? known->partition(PartitionIndex(partition.partition_index)) : nullptr;
+        const PartitionImage* present =
+            known ? known->partition(PartitionIndex(partition.partition_index)) : nullptr;
         if (known == nullptr) {
           answer.error_code = to_wire(ErrorCode::unknown_topic_id);
         } else if (present == nullptr) {

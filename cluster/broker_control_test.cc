@@ -8,7 +8,9 @@ namespace {
 using protocol::ErrorCode;
 using protocol::to_wire;
 
-Uuid number_id(uint8_t number) { return metadata::testing::id(number); }
+Uuid number_id(uint8_t number) {
+  return metadata::testing::id(number);
+}
 
 class BrokerControl : public testing::ControllerTest {};
 
@@ -113,7 +115,8 @@ TEST_F(BrokerControl, producer_ids_need_the_present_broker_epoch) {
   protocol::AllocateProducerIdsRequest request;
   request.broker_id = 1;
   request.broker_epoch = 4;
-  EXPECT_EQ(done(controller_.allocate_producer_ids(request, state())).error_code, to_wire(ErrorCode::stale_broker_epoch));
+  EXPECT_EQ(done(controller_.allocate_producer_ids(request, state())).error_code,
+            to_wire(ErrorCode::stale_broker_epoch));
   request.broker_epoch = 5;
   for (const int64_t start : {0, 1000, 2000}) {
     const auto response = done(controller_.allocate_producer_ids(request, state()));

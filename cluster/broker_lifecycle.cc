@@ -46,11 +46,13 @@ Result<BrokerEpoch> BrokerLifecycle::register_broker() {
 
   std::promise<protocol::BrokerRegistrationResponse> answered;
   auto answer = answered.get_future();
-  gateway_.register_broker(std::move(request), [&answered](auto response) { answered.set_value(std::move(response)); });
+  gateway_.register_broker(std::move(request),
+                           [&answered](auto response) { answered.set_value(std::move(response)); });
   const auto response = answer.get();
   if (response.error_code != 0)
     return fail(ErrorKind::invalid, "the controller refused to register broker " +
-                                        std::to_string(identity_.node_id.value()) + ": " + reason(response.error_code));
+                                        std::to_string(identity_.node_id.value()) + ": " +
+                                        reason(response.error_code));
   epoch_ = BrokerEpoch(response.broker_epoch);
   return epoch_;
 }
@@ -64,7 +66,8 @@ Result<protocol::BrokerHeartbeatResponse> BrokerLifecycle::heartbeat(bool want_s
   request.want_shut_down = want_shut_down;
   std::promise<protocol::BrokerHeartbeatResponse> answered;
   auto answer = answered.get_future();
-  gateway_.heartbeat(std::move(request), [&answered](auto response) { answered.set_value(std::move(response)); });
+  gateway_.heartbeat(std::move(request),
+                     [&answered](auto response) { answered.set_value(std::move(response)); });
   auto response = answer.get();
   if (response.error_code != 0)
     return fail(ErrorKind::invalid, "the controller refused a heartbeat: " + reason(response.error_code));
@@ -79,7 +82,8 @@ Result<void> BrokerLifecycle::unfence() {
 
 Result<void> BrokerLifecycle::shut_down() {
   BARNABAS_ASSIGN(const auto response, heartbeat(true));
-  if (!response.should_shut_down) return fail(ErrorKind::timed_out, "the controller wants this broker to go on");
+  if (!response.should_shut_down)
+    return fail(ErrorKind::timed_out, "the controller wants this broker to go on");
   return {};
 }
 

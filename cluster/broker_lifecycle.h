@@ -24,12 +24,14 @@ struct BrokerIdentity {
   BrokerEpoch previous_epoch{-1};
 };
 
-/// Brings this broker into its cluster and out of it, through the gateway: registered (known, fenced) → unfenced (leads) →
-/// fenced. The calls block until the controller has answered and the image shows it; one thread, never the gateway's.
+/// Brings this broker into its cluster and out of it, through the gateway: registered (known, fenced) →
+/// unfenced (leads) → fenced. The calls block until the controller has answered and the image shows it; one
+/// thread, never the gateway's.
 class BrokerLifecycle {
  public:
   /// The incarnation id is drawn here: one object is one run of the broker. References must outlive it.
-  BrokerLifecycle(ControllerGateway& gateway, const metadata::ImagePublisher& publisher, BrokerIdentity identity);
+  BrokerLifecycle(ControllerGateway& gateway, const metadata::ImagePublisher& publisher,
+                  BrokerIdentity identity);
 
   /// ErrorKind::invalid with the controller's reason when it refuses.
   Result<BrokerEpoch> register_broker();

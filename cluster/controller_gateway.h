@@ -22,12 +22,12 @@
 #include "protocol/messages/create_topics_response.h"
 #include "protocol/messages/delete_topics_request.h"
 #include "protocol/messages/delete_topics_response.h"
-#include "protocol/messages/incremental_alter_configs_request.h"
-#include "protocol/messages/incremental_alter_configs_response.h"
 #include "protocol/messages/describe_quorum_request.h"
 #include "protocol/messages/describe_quorum_response.h"
 #include "protocol/messages/elect_leaders_request.h"
 #include "protocol/messages/elect_leaders_response.h"
+#include "protocol/messages/incremental_alter_configs_request.h"
+#include "protocol/messages/incremental_alter_configs_response.h"
 #include "protocol/messages/list_partition_reassignments_request.h"
 #include "protocol/messages/list_partition_reassignments_response.h"
 #include "protocol/messages/unregister_broker_request.h"
@@ -37,14 +37,15 @@
 
 namespace barnabas::cluster {
 
-/// Where proposals go: the one way of the broker to change the cluster's metadata. Speaks the request and response
-/// structs of the real APIs whether the controller lives in this process or elsewhere.
+/// Where proposals go: the one way of the broker to change the cluster's metadata. Speaks the request and
+/// response structs of the real APIs whether the controller lives in this process or elsewhere.
 ///
-/// Every call returns at once. `done` runs exactly once, on a thread of the gateway or on the caller's before the call
-/// returns (it must not block; hand over to your own executor), after the change is on disk **and** visible in
-/// ImagePublisher::current(). It always gets a whole response: when the controller cannot be reached, its disk failed, it
-/// took longer than the request's timeout_ms, or the gateway is being closed, each item of the response carries the error
-/// code. Throttle times are 0. Requests must own what they point to: their views must stay valid until `done` runs.
+/// Every call returns at once. `done` runs exactly once, on a thread of the gateway or on the caller's before
+/// the call returns (it must not block; hand over to your own executor), after the change is on disk **and**
+/// visible in ImagePublisher::current(). It always gets a whole response: when the controller cannot be
+/// reached, its disk failed, it took longer than the request's timeout_ms, or the gateway is being closed,
+/// each item of the response carries the error code. Throttle times are 0. Requests must own what they point
+/// to: their views must stay valid until `done` runs.
 class ControllerGateway {
  public:
   template <class Response>
@@ -52,16 +53,20 @@ class ControllerGateway {
 
   virtual ~ControllerGateway() = default;
 
-  virtual void create_topics(protocol::CreateTopicsRequest request, Done<protocol::CreateTopicsResponse> done) = 0;
-  virtual void delete_topics(protocol::DeleteTopicsRequest request, Done<protocol::DeleteTopicsResponse> done) = 0;
+  virtual void create_topics(protocol::CreateTopicsRequest request,
+                             Done<protocol::CreateTopicsResponse> done) = 0;
+  virtual void delete_topics(protocol::DeleteTopicsRequest request,
+                             Done<protocol::DeleteTopicsResponse> done) = 0;
   virtual void create_partitions(protocol::CreatePartitionsRequest request,
                                  Done<protocol::CreatePartitionsResponse> done) = 0;
-  /// Topics, brokers, groups and client metrics. What only the broker itself can check of its own settings it must have
-  /// checked before.
+  /// Topics, brokers, groups and client metrics. What only the broker itself can check of its own settings it
+  /// must have checked before.
   virtual void incremental_alter_configs(protocol::IncrementalAlterConfigsRequest request,
                                          Done<protocol::IncrementalAlterConfigsResponse> done) = 0;
-  virtual void alter_configs(protocol::AlterConfigsRequest request, Done<protocol::AlterConfigsResponse> done) = 0;
-  virtual void elect_leaders(protocol::ElectLeadersRequest request, Done<protocol::ElectLeadersResponse> done) = 0;
+  virtual void alter_configs(protocol::AlterConfigsRequest request,
+                             Done<protocol::AlterConfigsResponse> done) = 0;
+  virtual void elect_leaders(protocol::ElectLeadersRequest request,
+                             Done<protocol::ElectLeadersResponse> done) = 0;
   virtual void alter_partition_reassignments(protocol::AlterPartitionReassignmentsRequest request,
                                              Done<protocol::AlterPartitionReassignmentsResponse> done) = 0;
   virtual void list_partition_reassignments(protocol::ListPartitionReassignmentsRequest request,
@@ -78,7 +83,8 @@ class ControllerGateway {
                                Done<protocol::BrokerRegistrationResponse> done) = 0;
   virtual void assign_replicas_to_dirs(protocol::AssignReplicasToDirsRequest request,
                                        Done<protocol::AssignReplicasToDirsResponse> done) = 0;
-  virtual void heartbeat(protocol::BrokerHeartbeatRequest request, Done<protocol::BrokerHeartbeatResponse> done) = 0;
+  virtual void heartbeat(protocol::BrokerHeartbeatRequest request,
+                         Done<protocol::BrokerHeartbeatResponse> done) = 0;
 };
 
 }  // namespace barnabas::cluster

@@ -19,7 +19,9 @@ using protocol::to_wire;
 /// One broker (id 1, unfenced), Kafka's features, and what the test makes.
 class ControllerTest : public ::testing::Test {
  protected:
-  ControllerTest() : controller_({.node_id = NodeId{1}, .static_config = &config, .new_id = [this] { return next_id(); }}) {
+  ControllerTest()
+      : controller_(
+            {.node_id = NodeId{1}, .static_config = &config, .new_id = [this] { return next_id(); }}) {
     auto broker = metadata::testing::broker(1, 5);
     broker.fenced = false;
     protocol::FeatureLevelRecord version;
@@ -40,7 +42,8 @@ class ControllerTest : public ::testing::Test {
     for (std::size_t i = 0; i < outcome.records.size(); ++i) {
       const auto record = protocol::decode_metadata_record(outcome.records[i]);
       EXPECT_TRUE(record) << record.error().message;
-      record_types.push_back(static_cast<int>(std::visit([](const auto& r) { return r.record_type; }, *record)));
+      record_types.push_back(
+          static_cast<int>(std::visit([](const auto& r) { return r.record_type; }, *record)));
       const auto replayed = delta.replay(*record, outcome.records[i]);
       EXPECT_TRUE(replayed) << replayed.error().message;
     }
@@ -68,7 +71,8 @@ class ControllerTest : public ::testing::Test {
     if (value) config.value = protocol::String(*value);
     return topic;
   }
-  static Topic assigned(std::string_view name, std::vector<std::pair<int32_t, std::vector<int32_t>>> assignments) {
+  static Topic assigned(std::string_view name,
+                        std::vector<std::pair<int32_t, std::vector<int32_t>>> assignments) {
     Topic result = topic(name, -1, -1);
     for (auto& [partition, brokers] : assignments) {
       auto& assignment = result.assignments.emplace_back();

@@ -18,11 +18,12 @@ using Item = Request::CreatePartitionsTopic;
 
 std::optional<ApiError> count_problem(const Item& item, int32_t present) {
   if (item.count == present)
-    return ApiError{ErrorCode::invalid_partitions, "Topic already has " + std::to_string(present) + " partition(s)."};
+    return ApiError{ErrorCode::invalid_partitions,
+                    "Topic already has " + std::to_string(present) + " partition(s)."};
   if (item.count < present)
-    return ApiError{ErrorCode::invalid_partitions, "The topic " + item.name.str() + " currently has " +
-                                                       std::to_string(present) + " partition(s); " +
-                                                       std::to_string(item.count) + " would not be an increase."};
+    return ApiError{ErrorCode::invalid_partitions,
+                    "The topic " + item.name.str() + " currently has " + std::to_string(present) +
+                        " partition(s); " + std::to_string(item.count) + " would not be an increase."};
   const int32_t additional = item.count - present;
   if (item.assignments && item.assignments->size() != static_cast<std::size_t>(additional))
     return ApiError{ErrorCode::invalid_replica_assignment,
@@ -32,7 +33,8 @@ std::optional<ApiError> count_problem(const Item& item, int32_t present) {
 }
 
 /// The new partitions of one topic as records.
-std::optional<ApiError> add_partitions(const Item& item, const MetadataImage& image, metadata::RecordList& records) {
+std::optional<ApiError> add_partitions(const Item& item, const MetadataImage& image,
+                                       metadata::RecordList& records) {
   const auto* topic = image.topic(item.name);
   if (topic == nullptr) return ApiError{ErrorCode::unknown_topic_or_partition, std::nullopt};
   const int32_t present = topic->partition_count();
@@ -42,8 +44,8 @@ std::optional<ApiError> add_partitions(const Item& item, const MetadataImage& im
   std::vector<Placement> placements;
   if (item.assignments) {
     for (std::size_t i = 0; i < item.assignments->size(); ++i) {
-      auto placement = check_manual_placement((*item.assignments)[i].broker_ids, present + static_cast<int32_t>(i),
-                                              factor, image);
+      auto placement = check_manual_placement((*item.assignments)[i].broker_ids,
+                                              present + static_cast<int32_t>(i), factor, image);
       if (!placement) return std::move(placement).error();
       placements.push_back(std::move(*placement));
     }
@@ -54,21 +56,24 @@ std::optional<ApiError> add_partitions(const Item& item, const MetadataImage& im
   }
   const int16_t version = metadata::partition_record_version(image.metadata_version());
   for (std::size_t i = 0; i < placements.size(); ++i)
-    records.add(new_partition_record(topic->id, present + static_cast<int32_t>(i), placements[i], image), version);
+    records.add(new_partition_record(topic->id, present + static_cast<int32_t>(i), placements[i], image),
+                version);
   return std::nullopt;
 }
 
 bool too_many_partitions(const Request& request, const MetadataImage& image) {
   int64_t total = 0;
   for (const auto& item : request.topics) {
-    if (const auto* topic = image.topic(item.name)) total += std::max<int64_t>(0, int64_t{item.count} - topic->partition_count());
+    if (const auto* topic = image.topic(item.name))
+      total += std::max<int64_t>(0, int64_t{item.count} - topic->partition_count());
   }
   return total > partitions_per_request_max;
 }
 
 }  // namespace
 
-Outcome<Response> LocalController::create_partitions(const Request& request, const ControllerState& state) const {
+Outcome<Response> LocalController::create_partitions(const Request& request,
+                                                     const ControllerState& state) const {
   Outcome<Response> outcome;
   std::unordered_map<std::string_view, int> counts;
   for (const auto& item : request.topics) ++counts[item.name.view()];
@@ -81,7 +86,8 @@ Outcome<Response> LocalController::create_partitions(const Request& request, con
       error = ApiError{ErrorCode::invalid_request, "Duplicate topic name."};
       count = 0;
     } else if (too_many) {
-      error = ApiError{ErrorCode::policy_violation, "Excessively large number of additional partitions per request."};
+      error = ApiError{ErrorCode::policy_violation,
+                       "Excessively large number of additional partitions per request."};
     } else {
       error = add_partitions(item, state.image, outcome.records);
     }

@@ -32,7 +32,8 @@ std::unexpected<ApiError> refuse(ErrorCode code, std::string message) {
 
 class TopicCreation {
  public:
-  TopicCreation(const LocalControllerOptions& options, const MetadataImage& image, metadata::RecordList& records)
+  TopicCreation(const LocalControllerOptions& options, const MetadataImage& image,
+                metadata::RecordList& records)
       : options_(options), image_(image), records_(records) {}
 
   int32_t default_partitions() const {
@@ -64,7 +65,8 @@ class TopicCreation {
     if (const auto* known = image_.colliding_names.find(normalized)) other = (*known)->names.front();
     if (auto found = new_names_.find(normalized); found != new_names_.end()) other = found->second;
     if (other.empty()) return std::nullopt;
-    return ApiError{ErrorCode::invalid_topic_exception, "Topic '" + text + "' collides with existing topic: " + other};
+    return ApiError{ErrorCode::invalid_topic_exception,
+                    "Topic '" + text + "' collides with existing topic: " + other};
   }
 
   void note_name(std::string_view name) {
@@ -82,7 +84,8 @@ class TopicCreation {
         nulls += (nulls.empty() ? "" : ",") + config.name.str();
       }
     }
-    if (!nulls.empty()) return refuse(ErrorCode::invalid_config, "Null value not supported for topic configs: " + nulls);
+    if (!nulls.empty())
+      return refuse(ErrorCode::invalid_config, "Null value not supported for topic configs: " + nulls);
     if (configs.values.empty()) return configs;
     auto valid = metadata::validate_topic_configs(configs, image_, options_.node_id, *options_.static_config);
     if (!valid) return refuse(ErrorCode::invalid_config, std::move(valid).error().message);
@@ -101,8 +104,9 @@ class TopicCreation {
     for (const auto& assignment : topic.assignments) {
       const int32_t partition = assignment.partition_index;
       if (by_partition.contains(partition))
-        return refuse(ErrorCode::invalid_replica_assignment,
-                      "Found multiple manual partition assignments for partition " + std::to_string(partition));
+        return refuse(
+            ErrorCode::invalid_replica_assignment,
+            "Found multiple manual partition assignments for partition " + std::to_string(partition));
       auto placement = check_manual_placement(assignment.broker_ids, partition, factor, image_);
       if (!placement) return std::unexpected(std::move(placement).error());
       factor = assignment.broker_ids.size();
@@ -124,15 +128,18 @@ class TopicCreation {
       return refuse(ErrorCode::invalid_replication_factor,
                     "Replication factor must be larger than 0, or -1 to use the default value.");
     if (topic.num_partitions < -1 || topic.num_partitions == 0)
-      return refuse(ErrorCode::invalid_partitions, "Number of partitions was set to an invalid non-positive value.");
+      return refuse(ErrorCode::invalid_partitions,
+                    "Number of partitions was set to an invalid non-positive value.");
     const int32_t partitions = topic.num_partitions == -1 ? default_partitions() : topic.num_partitions;
-    const auto factor = topic.replication_factor == -1
-                            ? static_cast<int16_t>(options_.static_config->integer("default.replication.factor"))
-                            : topic.replication_factor;
+    const auto factor =
+        topic.replication_factor == -1
+            ? static_cast<int16_t>(options_.static_config->integer("default.replication.factor"))
+            : topic.replication_factor;
     return place(0, partitions, factor, image_);
   }
 
-  void add_records(const Uuid& id, const metadata::ConfigImage& configs, const std::vector<Placement>& placements) {
+  void add_records(const Uuid& id, const metadata::ConfigImage& configs,
+                   const std::vector<Placement>& placements) {
     protocol::TopicRecord topic;
     topic.name = configs.resource.name;
     topic.topic_id = id;
@@ -145,7 +152,8 @@ class TopicCreation {
       record.value = protocol::String(value);
       records_.add(record);
     }
-    // Eligible leader replicas were chosen under another min.insync.replicas; a new topic has none, but Kafka says so.
+    // Eligible leader replicas were chosen under another min.insync.replicas; a new topic has none, but Kafka
+    // says so.
     const auto elr = image_.features.find("eligible.leader.replicas.version");
     if (elr != image_.features.end() && configs.values.contains("min.insync.replicas")) {
       protocol::ClearElrRecord record;
@@ -157,7 +165,8 @@ class TopicCreation {
       records_.add(new_partition_record(id, static_cast<int32_t>(i), placements[i], image_), version);
   }
 
-  Answer answer(const Uuid& id, const metadata::ConfigImage& configs, const std::vector<Placement>& placements) const {
+  Answer answer(const Uuid& id, const metadata::ConfigImage& configs,
+                const std::vector<Placement>& placements) const {
     Answer answer;
     answer.name = configs.resource.name;
     answer.topic_id = id;
@@ -226,11 +235,12 @@ Outcome<Response> LocalController::create_topics(const Request& request, const C
       if (count > 1) duplicates.push_back(topic.name.view());
       count = 0;  // answered once
     } else if (topic.name.view() == metadata::cluster_metadata_topic) {
-      answers.push_back(refusal(topic.name, {ErrorCode::invalid_request, "Creation of internal topic " +
-                                                                             topic.name.str() + " is prohibited."}));
+      answers.push_back(
+          refusal(topic.name, {ErrorCode::invalid_request,
+                               "Creation of internal topic " + topic.name.str() + " is prohibited."}));
     } else if (too_many) {
-      answers.push_back(refusal(topic.name, {ErrorCode::policy_violation,
-                                             "Excessively large number of partitions per request."}));
+      answers.push_back(refusal(
+          topic.name, {ErrorCode::policy_violation, "Excessively large number of partitions per request."}));
     } else {
       auto created = creation.create(topic);
       answers.push_back(created ? std::move(*created) : refusal(topic.name, created.error()));

@@ -10,7 +10,9 @@ namespace {
 using protocol::ErrorCode;
 using protocol::to_wire;
 
-Uuid number_id(uint8_t number) { return metadata::testing::id(number); }
+Uuid number_id(uint8_t number) {
+  return metadata::testing::id(number);
+}
 
 class CreateTopics : public testing::ControllerTest {};
 
@@ -36,8 +38,8 @@ TEST_F(CreateTopics, makes_topic_configs_and_partitions_in_kafkas_order) {
 
 TEST_F(CreateTopics, the_answer_lists_every_topic_setting_by_name_with_its_source) {
   ASSERT_TRUE(config.set("log.segment.bytes", "5000000", "test"));
-  image = metadata::testing::apply(
-              *image, metadata::testing::config(metadata::ConfigResourceType::broker, "", "min.insync.replicas", "1"))
+  image = metadata::testing::apply(*image, metadata::testing::config(metadata::ConfigResourceType::broker, "",
+                                                                     "min.insync.replicas", "1"))
               .image;
   auto wanted = topic("t");
   with(wanted, "retention.ms", "100");
@@ -47,7 +49,8 @@ TEST_F(CreateTopics, the_answer_lists_every_topic_setting_by_name_with_its_sourc
   EXPECT_TRUE(std::ranges::is_sorted(configs, {}, [](const auto& each) { return each.name.view(); }));
   const auto source = [&](std::string_view name) {
     const auto found = std::ranges::find(configs, name, [](const auto& each) { return each.name.view(); });
-    return found == configs.end() ? std::string() : std::to_string(found->config_source) + "=" + found->value->str();
+    return found == configs.end() ? std::string()
+                                  : std::to_string(found->config_source) + "=" + found->value->str();
   };
   EXPECT_EQ(source("retention.ms"), "1=100");
   EXPECT_EQ(source("min.insync.replicas"), "3=1");
@@ -68,12 +71,14 @@ TEST_F(CreateTopics, names_are_refused_in_kafkas_words) {
   expect_refused(topic(""), invalid, "Topic name is invalid: the empty string is not allowed");
   expect_refused(topic("."), invalid, "Topic name is invalid: '.' is not allowed");
   expect_refused(topic(".."), invalid, "Topic name is invalid: '..' is not allowed");
-  expect_refused(topic("a b"), invalid,
-                 "Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', "
-                 "'_' and '-'");
+  expect_refused(
+      topic("a b"), invalid,
+      "Topic name is invalid: 'a b' contains one or more characters other than ASCII alphanumerics, '.', "
+      "'_' and '-'");
   const std::string longest(250, 'x');
-  expect_refused(topic(longest), invalid,
-                 "Topic name is invalid: the length of '" + longest + "' is longer than the max allowed length 249");
+  expect_refused(
+      topic(longest), invalid,
+      "Topic name is invalid: the length of '" + longest + "' is longer than the max allowed length 249");
   EXPECT_EQ(create({topic(std::string(249, 'x'))}).topics.front().error_code, 0);
   create({topic("a.b")});
   expect_refused(topic("a_b"), invalid, "Topic 'a_b' collides with existing topic: a.b");
@@ -103,9 +108,10 @@ TEST_F(CreateTopics, counts_are_refused_in_kafkas_words) {
   const std::string partitions = "Number of partitions was set to an invalid non-positive value.";
   expect_refused(topic("t", 0), ErrorCode::invalid_partitions, partitions);
   expect_refused(topic("t", -2), ErrorCode::invalid_partitions, partitions);
-  expect_refused(topic("t", 1, 3), ErrorCode::invalid_replication_factor,
-                 "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached "
-                 "because only 1 broker(s) are registered or some brokers have all their log directories cordoned.");
+  expect_refused(
+      topic("t", 1, 3), ErrorCode::invalid_replication_factor,
+      "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached "
+      "because only 1 broker(s) are registered or some brokers have all their log directories cordoned.");
 }
 
 TEST_F(CreateTopics, too_many_partitions_are_one_error_at_every_size) {
@@ -113,7 +119,8 @@ TEST_F(CreateTopics, too_many_partitions_are_one_error_at_every_size) {
   for (const int32_t count : {10'001, 100'000, 2'147'483'647})
     expect_refused(topic("t", count), ErrorCode::policy_violation, message);
   const auto response = create({topic("a", 6'000), topic("b", 6'000)});
-  for (const auto& answer : response.topics) EXPECT_EQ(answer.error_code, to_wire(ErrorCode::policy_violation));
+  for (const auto& answer : response.topics)
+    EXPECT_EQ(answer.error_code, to_wire(ErrorCode::policy_violation));
   EXPECT_EQ(create({topic("t", 10'000)}).topics.front().error_code, 0);
 }
 
@@ -139,9 +146,12 @@ TEST_F(CreateTopics, validate_only_answers_as_if_and_changes_nothing) {
 TEST_F(CreateTopics, manual_assignments_are_taken_or_refused_in_kafkas_words) {
   EXPECT_EQ(create({assigned("t", {{1, {1}}, {0, {1}}})}).topics.front().num_partitions, 2);
   const auto bad = ErrorCode::invalid_replica_assignment;
-  expect_refused(assigned("u", {{0, {1}}, {2, {1}}}), bad, "partitions should be a consecutive 0-based integer sequence");
-  expect_refused(assigned("u", {{0, {1}}, {0, {1}}}), bad, "Found multiple manual partition assignments for partition 0");
-  expect_refused(assigned("u", {{0, {}}}), bad, "The manual partition assignment includes an empty replica list.");
+  expect_refused(assigned("u", {{0, {1}}, {2, {1}}}), bad,
+                 "partitions should be a consecutive 0-based integer sequence");
+  expect_refused(assigned("u", {{0, {1}}, {0, {1}}}), bad,
+                 "Found multiple manual partition assignments for partition 0");
+  expect_refused(assigned("u", {{0, {}}}), bad,
+                 "The manual partition assignment includes an empty replica list.");
   expect_refused(assigned("u", {{0, {1, 1}}}), bad,
                  "The manual partition assignment includes the broker 1 more than once.");
   expect_refused(assigned("u", {{0, {7}}}), bad,
@@ -157,20 +167,24 @@ TEST_F(CreateTopics, manual_assignments_are_taken_or_refused_in_kafkas_words) {
 }
 
 TEST_F(CreateTopics, configs_are_refused_in_kafkas_words) {
-  const auto refused = [&](std::vector<std::pair<std::string, std::optional<std::string>>> configs, std::string message) {
+  const auto refused = [&](std::vector<std::pair<std::string, std::optional<std::string>>> configs,
+                           std::string message) {
     auto wanted = topic("t");
     for (const auto& [name, value] : configs) with(wanted, name, value);
     expect_refused(wanted, ErrorCode::invalid_config, message);
   };
-  refused({{"retention.ms", "abc"}}, "Invalid value abc for configuration retention.ms: Not a number of type LONG");
+  refused({{"retention.ms", "abc"}},
+          "Invalid value abc for configuration retention.ms: Not a number of type LONG");
   refused({{"retention.ms", std::nullopt}, {"segment.ms", std::nullopt}},
           "Null value not supported for topic configs: retention.ms,segment.ms");
   refused({{"retention.ms", "abc"}, {"nope", "1"}}, "Unknown topic config name: nope");
-  refused({{"segment.bytes", "1"}}, "Invalid value 1 for configuration segment.bytes: Value must be at least 1048576");
+  refused({{"segment.bytes", "1"}},
+          "Invalid value 1 for configuration segment.bytes: Value must be at least 1048576");
   refused({{"min.compaction.lag.ms", "10"}, {"max.compaction.lag.ms", "5"}},
           "conflict topic config setting min.compaction.lag.ms (10) > max.compaction.lag.ms (5)");
   refused({{"remote.storage.enable", "true"}},
-          "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage.");
+          "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote "
+          "log storage.");
   auto last_wins = topic("t");
   with(last_wins, "retention.ms", "abc");
   with(last_wins, "retention.ms", "5");
@@ -194,7 +208,8 @@ TEST_F(CreateTopics, with_several_directories_the_replica_has_none_yet) {
   broker.log_dirs = {number_id(200), number_id(201)};
   image = metadata::testing::apply(*image, broker).image;
   create({topic("t")});
-  EXPECT_EQ(image->partition("t", PartitionIndex{0})->directories, std::vector{metadata::directory_unassigned});
+  EXPECT_EQ(image->partition("t", PartitionIndex{0})->directories,
+            std::vector{metadata::directory_unassigned});
 
   protocol::AssignReplicasToDirsRequest request;
   request.broker_id = 1;
@@ -208,7 +223,8 @@ TEST_F(CreateTopics, with_several_directories_the_replica_has_none_yet) {
   const auto response = done(controller_.assign_replicas_to_dirs(request, state()));
   EXPECT_EQ(response.error_code, 0);
   EXPECT_EQ(response.directories[0].topics[0].partitions[0].error_code, 0);
-  EXPECT_EQ(response.directories[0].topics[0].partitions[1].error_code, to_wire(ErrorCode::unknown_topic_or_partition));
+  EXPECT_EQ(response.directories[0].topics[0].partitions[1].error_code,
+            to_wire(ErrorCode::unknown_topic_or_partition));
   EXPECT_EQ(image->partition("t", PartitionIndex{0})->directory_of(NodeId{1}), number_id(201));
 }
 

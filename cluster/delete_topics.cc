@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "cluster/local_controller.h"
 #include "cluster/api_error.h"
+#include "cluster/local_controller.h"
 #include "protocol/messages/remove_topic_record.h"
 
 namespace barnabas::cluster {
@@ -51,8 +51,10 @@ class TopicDeletion {
 
   void run(const Request& request) {
     collect(request);
-    for (const auto& name : names_.doubled()) answer(&name, {}, error(ErrorCode::invalid_request, "Duplicate topic name."));
-    for (const auto& id : ids_.doubled()) answer(nullptr, id, error(ErrorCode::invalid_request, "Duplicate topic id."));
+    for (const auto& name : names_.doubled())
+      answer(&name, {}, error(ErrorCode::invalid_request, "Duplicate topic name."));
+    for (const auto& id : ids_.doubled())
+      answer(nullptr, id, error(ErrorCode::invalid_request, "Duplicate topic id."));
     std::map<Uuid, std::string> found;  // by id, as the request may name a topic both ways
     std::vector<Uuid> order;
     for (const auto& id : ids_.single()) {
@@ -67,12 +69,14 @@ class TopicDeletion {
     for (const auto& name : names_.single()) {
       const auto* topic = image_.topic(name);
       if (topic == nullptr) {
-        answer(&name, {},
-               error(ErrorCode::unknown_topic_or_partition, "This server does not host this topic-partition."));
+        answer(
+            &name, {},
+            error(ErrorCode::unknown_topic_or_partition, "This server does not host this topic-partition."));
       } else if (ids_.is_doubled(topic->id) || !found.emplace(topic->id, name).second) {
         found.erase(topic->id);
-        answer(&name, topic->id, error(ErrorCode::invalid_request,
-                                       "The provided topic name maps to an ID that was already supplied."));
+        answer(&name, topic->id,
+               error(ErrorCode::invalid_request,
+                     "The provided topic name maps to an ID that was already supplied."));
       } else {
         order.push_back(topic->id);
       }
@@ -130,7 +134,8 @@ Outcome<Response> LocalController::delete_topics(const Request& request, const C
   TopicDeletion(state.image, outcome).run(request);
   if (!options_.static_config->boolean("delete.topic.enable")) {
     outcome.records = {};
-    for (auto& item : outcome.response.responses) set_error(item, {ErrorCode::topic_deletion_disabled, "Topic deletion is disabled."});
+    for (auto& item : outcome.response.responses)
+      set_error(item, {ErrorCode::topic_deletion_disabled, "Topic deletion is disabled."});
   }
   return outcome;
 }

@@ -12,7 +12,8 @@ using Response = protocol::DescribeQuorumResponse;
 
 bool asks_for_the_metadata_log(const Request& request) {
   return request.topics.size() == 1 && request.topics.front().topic_name == "__cluster_metadata" &&
-         request.topics.front().partitions.size() == 1 && request.topics.front().partitions.front().partition_index == 0;
+         request.topics.front().partitions.size() == 1 &&
+         request.topics.front().partitions.front().partition_index == 0;
 }
 
 /// The one thing that can be asked for, or an error for everything.
@@ -24,7 +25,8 @@ Response refuse_all(const Request& request) {
     for (const auto& partition : topic.partitions) {
       auto& answer = item.partitions.emplace_back();
       answer.partition_index = partition.partition_index;
-      set_error(answer, {ErrorCode::unknown_topic_or_partition, "This server does not host this topic-partition."});
+      set_error(answer,
+                {ErrorCode::unknown_topic_or_partition, "This server does not host this topic-partition."});
     }
   }
   return response;
@@ -43,7 +45,8 @@ void add_node(Response& response, NodeId id, const std::vector<metadata::BrokerE
 
 }  // namespace
 
-Outcome<Response> LocalController::describe_quorum(const Request& request, const ControllerState& state) const {
+Outcome<Response> LocalController::describe_quorum(const Request& request,
+                                                   const ControllerState& state) const {
   Outcome<Response> outcome;
   if (!asks_for_the_metadata_log(request)) {
     outcome.response = refuse_all(request);

@@ -26,7 +26,8 @@ ApiError not_needed() {
 
 class LeaderElection {
  public:
-  LeaderElection(const MetadataImage& image, Election election, NodeId node, const metadata::StaticConfig& config)
+  LeaderElection(const MetadataImage& image, Election election, NodeId node,
+                 const metadata::StaticConfig& config)
       : image_(image), election_(election), node_(node), config_(config) {}
 
   std::optional<ApiError> elect(std::string_view topic_name, int32_t index) {
@@ -38,7 +39,8 @@ class LeaderElection {
       return ApiError{ErrorCode::unknown_topic_or_partition,
                       "No such partition as " + topic->name + "-" + std::to_string(index)};
     const bool led = partition->leader != metadata::no_node;
-    const bool by_preferred = led && !partition->replicas.empty() && partition->leader == partition->replicas.front();
+    const bool by_preferred =
+        led && !partition->replicas.empty() && partition->leader == partition->replicas.front();
     const bool unclean = election_ == Election::unclean;
     if (unclean ? led : by_preferred) return not_needed();
 
@@ -51,7 +53,8 @@ class LeaderElection {
     if (!record)
       return unclean ? ApiError{ErrorCode::eligible_leaders_not_available,
                                 "Eligible topic partition leaders are not available."}
-                     : ApiError{ErrorCode::preferred_leader_not_available, "The preferred leader was not available."};
+                     : ApiError{ErrorCode::preferred_leader_not_available,
+                                "The preferred leader was not available."};
     records.add(*record, metadata::partition_change_record_version(image_.metadata_version()));
     return std::nullopt;
   }
@@ -74,7 +77,8 @@ void answer(Response::ReplicaElectionResult& topic, int32_t partition, const std
 
 Response refuse_type(const Request& request) {
   Response response;
-  const ApiError error{ErrorCode::invalid_request, "Unknown election type " + std::to_string(request.election_type)};
+  const ApiError error{ErrorCode::invalid_request,
+                       "Unknown election type " + std::to_string(request.election_type)};
   response.error_code = to_wire(error.code);
   if (!request.topic_partitions) return response;
   for (const auto& topic : *request.topic_partitions) {
@@ -98,7 +102,8 @@ Outcome<Response> LocalController::elect_leaders(const Request& request, const C
                           options_.node_id, *options_.static_config);
   auto& results = outcome.response.replica_election_results;
   if (request.topic_partitions) {
-    // One batch is one state: a partition named twice is decided upon the same image and may not change twice.
+    // One batch is one state: a partition named twice is decided upon the same image and may not change
+    // twice.
     std::set<std::pair<std::string_view, int32_t>> elected;
     for (const auto& topic : *request.topic_partitions) {
       auto& item = results.emplace_back();

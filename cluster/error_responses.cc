@@ -44,7 +44,8 @@ protocol::DeleteTopicsResponse error_response(const protocol::DeleteTopicsReques
   return response;
 }
 
-protocol::CreatePartitionsResponse error_response(const protocol::CreatePartitionsRequest& request, ErrorCode code) {
+protocol::CreatePartitionsResponse error_response(const protocol::CreatePartitionsRequest& request,
+                                                  ErrorCode code) {
   protocol::CreatePartitionsResponse response;
   for (const auto& topic : request.topics) {
     auto& item = response.results.emplace_back();
@@ -66,8 +67,8 @@ static Response refused_resources(const Request& request, ErrorCode code) {
   return response;
 }
 
-protocol::IncrementalAlterConfigsResponse error_response(const protocol::IncrementalAlterConfigsRequest& request,
-                                                         ErrorCode code) {
+protocol::IncrementalAlterConfigsResponse error_response(
+    const protocol::IncrementalAlterConfigsRequest& request, ErrorCode code) {
   return refused_resources<protocol::IncrementalAlterConfigsResponse>(request, code);
 }
 
@@ -91,8 +92,8 @@ protocol::ElectLeadersResponse error_response(const protocol::ElectLeadersReques
   return response;
 }
 
-protocol::AlterPartitionReassignmentsResponse error_response(const protocol::AlterPartitionReassignmentsRequest& request,
-                                                             ErrorCode code) {
+protocol::AlterPartitionReassignmentsResponse error_response(
+    const protocol::AlterPartitionReassignmentsRequest& request, ErrorCode code) {
   protocol::AlterPartitionReassignmentsResponse response;
   response.allow_replication_factor_change = request.allow_replication_factor_change;
   set_error(response, refusal(code));
@@ -108,8 +109,8 @@ protocol::AlterPartitionReassignmentsResponse error_response(const protocol::Alt
   return response;
 }
 
-protocol::ListPartitionReassignmentsResponse error_response(const protocol::ListPartitionReassignmentsRequest&,
-                                                            ErrorCode code) {
+protocol::ListPartitionReassignmentsResponse error_response(
+    const protocol::ListPartitionReassignmentsRequest&, ErrorCode code) {
   protocol::ListPartitionReassignmentsResponse response;
   set_error(response, refusal(code));
   return response;
@@ -133,13 +134,15 @@ protocol::UnregisterBrokerResponse error_response(const protocol::UnregisterBrok
   return response;
 }
 
-protocol::AllocateProducerIdsResponse error_response(const protocol::AllocateProducerIdsRequest&, ErrorCode code) {
+protocol::AllocateProducerIdsResponse error_response(const protocol::AllocateProducerIdsRequest&,
+                                                     ErrorCode code) {
   protocol::AllocateProducerIdsResponse response;
   response.error_code = to_wire(code);
   return response;
 }
 
-protocol::BrokerRegistrationResponse error_response(const protocol::BrokerRegistrationRequest&, ErrorCode code) {
+protocol::BrokerRegistrationResponse error_response(const protocol::BrokerRegistrationRequest&,
+                                                    ErrorCode code) {
   protocol::BrokerRegistrationResponse response;
   response.error_code = to_wire(code);
   return response;
@@ -151,7 +154,8 @@ protocol::BrokerHeartbeatResponse error_response(const protocol::BrokerHeartbeat
   return response;
 }
 
-protocol::AssignReplicasToDirsResponse error_response(const protocol::AssignReplicasToDirsRequest&, ErrorCode code) {
+protocol::AssignReplicasToDirsResponse error_response(const protocol::AssignReplicasToDirsRequest&,
+                                                      ErrorCode code) {
   protocol::AssignReplicasToDirsResponse response;
   response.error_code = to_wire(code);
   return response;

@@ -3,21 +3,26 @@
 #include "cluster/controller_gateway.h"
 #include "protocol/error_code.h"
 
-/// Responses that refuse a whole request, each item with the same code: for a controller that cannot be asked.
+/// Responses that refuse a whole request, each item with the same code: for a controller that cannot be
+/// asked.
 namespace barnabas::cluster {
 
-protocol::CreateTopicsResponse error_response(const protocol::CreateTopicsRequest& request, protocol::ErrorCode code);
-protocol::DeleteTopicsResponse error_response(const protocol::DeleteTopicsRequest& request, protocol::ErrorCode code);
+protocol::CreateTopicsResponse error_response(const protocol::CreateTopicsRequest& request,
+                                              protocol::ErrorCode code);
+protocol::DeleteTopicsResponse error_response(const protocol::DeleteTopicsRequest& request,
+                                              protocol::ErrorCode code);
 protocol::CreatePartitionsResponse error_response(const protocol::CreatePartitionsRequest& request,
                                                   protocol::ErrorCode code);
-protocol::IncrementalAlterConfigsResponse error_response(const protocol::IncrementalAlterConfigsRequest& request,
-                                                         protocol::ErrorCode code);
-protocol::AlterConfigsResponse error_response(const protocol::AlterConfigsRequest& request, protocol::ErrorCode code);
-protocol::ElectLeadersResponse error_response(const protocol::ElectLeadersRequest& request, protocol::ErrorCode code);
-protocol::AlterPartitionReassignmentsResponse error_response(const protocol::AlterPartitionReassignmentsRequest& request,
-                                                             protocol::ErrorCode code);
-protocol::ListPartitionReassignmentsResponse error_response(const protocol::ListPartitionReassignmentsRequest& request,
-                                                            protocol::ErrorCode code);
+protocol::IncrementalAlterConfigsResponse error_response(
+    const protocol::IncrementalAlterConfigsRequest& request, protocol::ErrorCode code);
+protocol::AlterConfigsResponse error_response(const protocol::AlterConfigsRequest& request,
+                                              protocol::ErrorCode code);
+protocol::ElectLeadersResponse error_response(const protocol::ElectLeadersRequest& request,
+                                              protocol::ErrorCode code);
+protocol::AlterPartitionReassignmentsResponse error_response(
+    const protocol::AlterPartitionReassignmentsRequest& request, protocol::ErrorCode code);
+protocol::ListPartitionReassignmentsResponse error_response(
+    const protocol::ListPartitionReassignmentsRequest& request, protocol::ErrorCode code);
 protocol::UpdateFeaturesResponse error_response(const protocol::UpdateFeaturesRequest& request,
                                                 protocol::ErrorCode code);
 protocol::DescribeQuorumResponse error_response(const protocol::DescribeQuorumRequest& request,

@@ -12,7 +12,8 @@ namespace {
 
 /// The fenced blocks of that kind on a page.
 std::vector<std::string> blocks(const std::string& page, const std::string& kind) {
-  std::istringstream text(metadata::testing::file_content(std::string(BARNABAS_SOURCE_DIR) + "/docs/formats/" + page));
+  std::istringstream text(
+      metadata::testing::file_content(std::string(BARNABAS_SOURCE_DIR) + "/docs/formats/" + page));
   std::vector<std::string> found;
   bool inside = false;
   for (std::string line; std::getline(text, line);) {

@@ -28,7 +28,7 @@ struct Outcome {
 /// The metadata quorum as its leader sees it.
 struct QuorumStatus {
   LeaderEpoch epoch = no_leader_epoch;
-  Uuid directory_id;                              ///< of this node's metadata log
+  Uuid directory_id;                             ///< of this node's metadata log
   metadata::BrokerEndpoint controller_endpoint;  ///< where this node would listen for other members
 };
 
@@ -66,7 +66,8 @@ class LocalController {
   /// Elects only what the image says is alive; partitions of all topics when the request names none.
   Outcome<protocol::ElectLeadersResponse> elect_leaders(const protocol::ElectLeadersRequest& request,
                                                         const ControllerState& state) const;
-  /// A reassignment that needs no new replica to catch up is done at once, as in Kafka; another one is left under way.
+  /// A reassignment that needs no new replica to catch up is done at once, as in Kafka; another one is left
+  /// under way.
   Outcome<protocol::AlterPartitionReassignmentsResponse> alter_partition_reassignments(
       const protocol::AlterPartitionReassignmentsRequest& request, const ControllerState& state) const;
   Outcome<protocol::ListPartitionReassignmentsResponse> list_partition_reassignments(
@@ -76,9 +77,10 @@ class LocalController {
                                                             const ControllerState& state) const;
   Outcome<protocol::DescribeQuorumResponse> describe_quorum(const protocol::DescribeQuorumRequest& request,
                                                             const ControllerState& state) const;
-  /// Forgets a broker that will not come back. Refuses to forget this one: it runs, and nobody else would serve.
-  Outcome<protocol::UnregisterBrokerResponse> unregister_broker(const protocol::UnregisterBrokerRequest& request,
-                                                                const ControllerState& state) const;
+  /// Forgets a broker that will not come back. Refuses to forget this one: it runs, and nobody else would
+  /// serve.
+  Outcome<protocol::UnregisterBrokerResponse> unregister_broker(
+      const protocol::UnregisterBrokerRequest& request, const ControllerState& state) const;
   Outcome<protocol::AllocateProducerIdsResponse> allocate_producer_ids(
       const protocol::AllocateProducerIdsRequest& request, const ControllerState& state) const;
 

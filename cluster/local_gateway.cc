@@ -16,7 +16,8 @@ using protocol::ErrorCode;
 /// A start is not to wait for a file that nobody needs before the next one.
 constexpr std::chrono::milliseconds idle_before_state{500};
 
-/// How long a request waits that does not say so itself: as long as Kafka's brokers wait for their controller.
+/// How long a request waits that does not say so itself: as long as Kafka's brokers wait for their
+/// controller.
 constexpr std::chrono::milliseconds default_timeout{60'000};
 
 namespace {
@@ -34,7 +35,8 @@ constexpr bool is_of_the_broker_itself<protocol::AssignReplicasToDirsRequest> = 
 template <class Request>
 bool has_no_time(const Request& request) {
   using protocol::UpdateFeaturesRequest, protocol::ListPartitionReassignmentsRequest;
-  if constexpr (std::is_same_v<Request, UpdateFeaturesRequest> || std::is_same_v<Request, ListPartitionReassignmentsRequest>) {
+  if constexpr (std::is_same_v<Request, UpdateFeaturesRequest> ||
+                std::is_same_v<Request, ListPartitionReassignmentsRequest>) {
     return false;
   } else if constexpr (std::is_same_v<Request, protocol::AlterPartitionReassignmentsRequest>) {
     return request.timeout_ms <= 0 && !request.topics.empty();
@@ -69,7 +71,8 @@ struct LocalGateway::Operation {
   virtual void refuse(ErrorCode code) = 0;
 
   Instant deadline;
-  OperationStage stage = OperationStage::waiting;  ///< under the gateway's lock; whoever makes it `answered` answers
+  OperationStage stage =
+      OperationStage::waiting;  ///< under the gateway's lock; whoever makes it `answered` answers
 };
 
 template <class Request, class Response>
@@ -186,8 +189,8 @@ void LocalGateway::run() {
   }
 }
 
-/// Until there are operations, then takes them and is true, or the gateway closes and there are none; does what is due
-/// meanwhile.
+/// Until there are operations, then takes them and is true, or the gateway closes and there are none; does
+/// what is due meanwhile.
 bool LocalGateway::wait_for_work() {
   const auto has_work = [this] { return closing_ || !queue_.empty(); };
   std::unique_lock lock(mutex_);
@@ -341,10 +344,12 @@ void LocalGateway::incremental_alter_configs(protocol::IncrementalAlterConfigsRe
                                              Done<protocol::IncrementalAlterConfigsResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::incremental_alter_configs);
 }
-void LocalGateway::alter_configs(protocol::AlterConfigsRequest request, Done<protocol::AlterConfigsResponse> done) {
+void LocalGateway::alter_configs(protocol::AlterConfigsRequest request,
+                                 Done<protocol::AlterConfigsResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::alter_configs);
 }
-void LocalGateway::elect_leaders(protocol::ElectLeadersRequest request, Done<protocol::ElectLeadersResponse> done) {
+void LocalGateway::elect_leaders(protocol::ElectLeadersRequest request,
+                                 Done<protocol::ElectLeadersResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::elect_leaders);
 }
 void LocalGateway::alter_partition_reassignments(protocol::AlterPartitionReassignmentsRequest request,

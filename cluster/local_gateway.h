@@ -52,8 +52,10 @@ class LocalGateway final : public ControllerGateway {
                          Done<protocol::CreatePartitionsResponse> done) override;
   void incremental_alter_configs(protocol::IncrementalAlterConfigsRequest request,
                                  Done<protocol::IncrementalAlterConfigsResponse> done) override;
-  void alter_configs(protocol::AlterConfigsRequest request, Done<protocol::AlterConfigsResponse> done) override;
-  void elect_leaders(protocol::ElectLeadersRequest request, Done<protocol::ElectLeadersResponse> done) override;
+  void alter_configs(protocol::AlterConfigsRequest request,
+                     Done<protocol::AlterConfigsResponse> done) override;
+  void elect_leaders(protocol::ElectLeadersRequest request,
+                     Done<protocol::ElectLeadersResponse> done) override;
   void alter_partition_reassignments(protocol::AlterPartitionReassignmentsRequest request,
                                      Done<protocol::AlterPartitionReassignmentsResponse> done) override;
   void list_partition_reassignments(protocol::ListPartitionReassignmentsRequest request,
@@ -73,8 +75,9 @@ class LocalGateway final : public ControllerGateway {
   void assign_replicas_to_dirs(protocol::AssignReplicasToDirsRequest request,
                                Done<protocol::AssignReplicasToDirsResponse> done) override;
 
-  /// Answers with REQUEST_TIMED_OUT what waits longer than its request allows, as when the disk hangs: what was not
-  /// decided yet will not be done, what was decided may still come to be. From any thread, now and then.
+  /// Answers with REQUEST_TIMED_OUT what waits longer than its request allows, as when the disk hangs: what
+  /// was not decided yet will not be done, what was decided may still come to be. From any thread, now and
+  /// then.
   void expire(Instant now);
 
   /// Ends what waits, refuses what comes later, joins the thread and closes the log cleanly. Blocks. Not from

@@ -277,8 +277,9 @@ TEST(LocalGateway, what_waits_longer_than_it_may_is_answered_and_not_done_unless
     topic.replication_factor = 1;
     request.timeout_ms = timeout_ms;
     auto answer = std::make_shared<std::promise<int16_t>>();
-    node_1.gateway->create_topics(std::move(request),
-                                  [answer](auto response) { answer->set_value(response.topics.front().error_code); });
+    node_1.gateway->create_topics(std::move(request), [answer](auto response) {
+      answer->set_value(response.topics.front().error_code);
+    });
     return answer->get_future();
   };
   const int16_t timed_out = protocol::to_wire(protocol::ErrorCode::request_timed_out);

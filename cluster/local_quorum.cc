@@ -103,7 +103,8 @@ Result<void> LocalQuorum::check_voters() {
     return {};
   }
   if (image()->kraft_version > 0)
-    return refuse("the metadata quorum has no voter: the directory was formatted to join the controllers of others");
+    return refuse(
+        "the metadata quorum has no voter: the directory was formatted to join the controllers of others");
   const auto& named = log_->replayer().leader_change_voters();
   if (named.size() > 1) return refuse("the metadata quorum has the voters " + numbers(named));
   if (named.size() == 1 && named.front() != options_.node_id)

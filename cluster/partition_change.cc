@@ -14,7 +14,9 @@ using metadata::PartitionImage;
 using protocol::PartitionChangeRecord;
 using Nodes = std::vector<NodeId>;
 
-bool contains(const Nodes& nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
+bool contains(const Nodes& nodes, NodeId node) {
+  return std::ranges::find(nodes, node) != nodes.end();
+}
 
 bool contains_all(const Nodes& nodes, const Nodes& others) {
   return std::ranges::all_of(others, [&](NodeId node) { return contains(nodes, node); });
@@ -69,8 +71,8 @@ class PartitionChange {
   /// Who leaves the ISR below its minimum may still lead: nothing was acknowledged without it.
   void choose_eligible() {
     if (!keeps_elr_) return;
-    const auto minimum = std::min<std::size_t>(static_cast<std::size_t>(std::max(rules_.min_insync_replicas, 1)),
-                                               target_.replicas.size());
+    const auto minimum = std::min<std::size_t>(
+        static_cast<std::size_t>(std::max(rules_.min_insync_replicas, 1)), target_.replicas.size());
     if (rules_.election == Election::unclean || target_.isr.size() >= minimum) {
       elr_.clear();
       last_known_.clear();
@@ -124,7 +126,8 @@ class PartitionChange {
   }
 
   void set_eligible() {
-    if (keeps_elr_ && elr_ != present_.eligible_leader_replicas) record_.eligible_leader_replicas = numbers(elr_);
+    if (keeps_elr_ && elr_ != present_.eligible_leader_replicas)
+      record_.eligible_leader_replicas = numbers(elr_);
   }
 
   void set_isr() {
@@ -133,7 +136,8 @@ class PartitionChange {
     // Brokers before 3.6 take a smaller ISR only with a new leader epoch.
     constexpr int16_t version_3_6 = 12;
     const bool smaller = !contains_all(target_.isr, present_.isr);
-    if (rules_.image.metadata_version() < version_3_6 && smaller && record_.leader == PartitionChangeRecord{}.leader)
+    if (rules_.image.metadata_version() < version_3_6 && smaller &&
+        record_.leader == PartitionChangeRecord{}.leader)
       record_.leader = present_.leader.value();
   }
 
@@ -144,7 +148,8 @@ class PartitionChange {
     const bool leader_changes = record_.leader != PartitionChangeRecord{}.leader;
     const NodeId leader = leader_changes ? NodeId(record_.leader) : present_.leader;
     if (nobody_in_sync && present_.leader != no_node) {
-      if (present_.last_known_elr != Nodes{present_.leader}) record_.last_known_elr = numbers({present_.leader});
+      if (present_.last_known_elr != Nodes{present_.leader})
+        record_.last_known_elr = numbers({present_.leader});
     } else if (leader != no_node && !present_.last_known_elr.empty()) {
       record_.last_known_elr.emplace();
     }

@@ -44,13 +44,15 @@ struct PartitionChangeRules {
 };
 
 /// PartitionChangeRules::is_alive as the image says it.
-bool is_alive_in(const metadata::MetadataImage& image, const metadata::PartitionImage& partition, NodeId node);
+bool is_alive_in(const metadata::MetadataImage& image, const metadata::PartitionImage& partition,
+                 NodeId node);
 
 /// Whether replicas are being added or taken away.
 bool is_reassigning(const metadata::PartitionImage& partition);
 
-/// The record that makes the target of the partition, finishing a reassignment whose new replicas are all in sync, and
-/// electing a leader. Nothing if nothing changes. The record's version is partition_change_record_version's.
+/// The record that makes the target of the partition, finishing a reassignment whose new replicas are all in
+/// sync, and electing a leader. Nothing if nothing changes. The record's version is
+/// partition_change_record_version's.
 std::optional<protocol::PartitionChangeRecord> change_partition(const Uuid& topic, PartitionIndex index,
                                                                 const metadata::PartitionImage& present,
                                                                 PartitionTarget target,

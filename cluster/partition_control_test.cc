@@ -1,5 +1,5 @@
-// ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments, DescribeQuorum and UnregisterBroker, with brokers in the
-// image that are not this process: a directory may have been part of something larger.
+// ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments, DescribeQuorum and UnregisterBroker,
+// with brokers in the image that are not this process: a directory may have been part of something larger.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,8 @@ class PartitionControl : public testing::ControllerTest {
   }
   /// Topic "t" with one partition.
   void add_partition(std::vector<int32_t> replicas, std::vector<int32_t> isr, int32_t leader,
-                     std::vector<int32_t> elr = {}, std::vector<int32_t> adding = {}, std::vector<int32_t> removing = {}) {
+                     std::vector<int32_t> elr = {}, std::vector<int32_t> adding = {},
+                     std::vector<int32_t> removing = {}) {
     const Uuid topic_id = next_id();
     auto record = metadata::testing::partition(topic_id, 0);
     record.directories.assign(replicas.size(), metadata::testing::id(200));
@@ -166,8 +167,9 @@ TEST_F(PartitionControl, a_cancelled_reassignment_whose_old_replicas_are_behind_
   add_partition({2, 1}, {2}, 2, {}, {2}, {1});
   const auto answer = alter(std::nullopt);
   EXPECT_EQ(answer.error_code, to_wire(ErrorCode::invalid_replica_assignment));
-  EXPECT_EQ(answer.error_message->view(),
-            "Unable to revert partition assignment for t:0 because it would require an unclean leader election.");
+  EXPECT_EQ(
+      answer.error_message->view(),
+      "Unable to revert partition assignment for t:0 because it would require an unclean leader election.");
 }
 
 TEST_F(PartitionControl, the_replication_factor_is_kept_when_that_is_asked_for) {

@@ -1,4 +1,5 @@
-// AlterPartitionReassignments (45) and ListPartitionReassignments (46): rules and texts as Apache Kafka 4.4 has them.
+// AlterPartitionReassignments (45) and ListPartitionReassignments (46): rules and texts as Apache Kafka 4.4
+// has them.
 
 #include <algorithm>
 #include <set>
@@ -38,7 +39,8 @@ std::vector<int32_t> numbers(const Nodes& nodes) {
 /// Any registered broker will do, also one that is down: it may come back and catch up.
 std::optional<ApiError> assignment_problem(std::vector<int32_t> brokers, const MetadataImage& image) {
   const auto problem = [](const std::string& what) {
-    return ApiError{ErrorCode::invalid_replica_assignment, "The manual partition assignment includes " + what};
+    return ApiError{ErrorCode::invalid_replica_assignment,
+                    "The manual partition assignment includes " + what};
   };
   if (brokers.empty()) return problem("an empty replica list.");
   std::ranges::sort(brokers);
@@ -56,8 +58,8 @@ class Reassignment {
   Reassignment(const MetadataImage& image, NodeId node, const metadata::StaticConfig& config)
       : image_(image), node_(node), config_(config) {}
 
-  std::optional<ApiError> alter(std::string_view topic_name, const AlterRequest::ReassignablePartition& wanted,
-                                bool factor_may_change) {
+  std::optional<ApiError> alter(std::string_view topic_name,
+                                const AlterRequest::ReassignablePartition& wanted, bool factor_may_change) {
     const TopicImage* topic = image_.topic(topic_name);
     if (topic == nullptr)
       return ApiError{ErrorCode::unknown_topic_or_partition,
@@ -65,8 +67,9 @@ class Reassignment {
     const PartitionIndex index(wanted.partition_index);
     const PartitionImage* partition = topic->partition(index);
     if (partition == nullptr)
-      return ApiError{ErrorCode::unknown_topic_or_partition, "Unable to find partition " + topic->name + ":" +
-                                                                 std::to_string(wanted.partition_index) + "."};
+      return ApiError{
+          ErrorCode::unknown_topic_or_partition,
+          "Unable to find partition " + topic->name + ":" + std::to_string(wanted.partition_index) + "."};
     if (!wanted.replicas) return cancel(*topic, index, *partition);
     if (auto problem = assignment_problem(*wanted.replicas, image_)) return problem;
     if (!factor_may_change) {
@@ -92,10 +95,11 @@ class Reassignment {
   metadata::RecordList records;
 
  private:
-  std::optional<ApiError> cancel(const TopicImage& topic, PartitionIndex index, const PartitionImage& partition) {
+  std::optional<ApiError> cancel(const TopicImage& topic, PartitionIndex index,
+                                 const PartitionImage& partition) {
     if (!is_reassigning(partition)) return ApiError{ErrorCode::no_reassignment_in_progress, std::nullopt};
-    const bool unclean_allowed = metadata::topic_config_in_force("unclean.leader.election.enable", topic.name, image_,
-                                                                 node_, config_) == "true";
+    const bool unclean_allowed = metadata::topic_config_in_force("unclean.leader.election.enable", topic.name,
+                                                                 image_, node_, config_) == "true";
     PartitionTarget target(partition);
     target.replicas = without(partition.replicas, partition.adding_replicas);
     target.isr = without(partition.isr, partition.adding_replicas);
@@ -106,15 +110,17 @@ class Reassignment {
       if (!unclean_allowed)
         return ApiError{ErrorCode::invalid_replica_assignment,
                         "Unable to revert partition assignment for " + topic.name + ":" +
-                            std::to_string(index.value()) + " because it would require an unclean leader election."};
+                            std::to_string(index.value()) +
+                            " because it would require an unclean leader election."};
       if (!target.replicas.empty()) target.isr = {target.replicas.front()};
     }
-    change(topic, index, partition, std::move(target), unclean_allowed ? Election::unclean : Election::online);
+    change(topic, index, partition, std::move(target),
+           unclean_allowed ? Election::unclean : Election::online);
     return std::nullopt;
   }
 
-  void change(const TopicImage& topic, PartitionIndex index, const PartitionImage& partition, PartitionTarget target,
-              Election election) {
+  void change(const TopicImage& topic, PartitionIndex index, const PartitionImage& partition,
+              PartitionTarget target, Election election) {
     const auto record = change_partition(
         topic.id, index, partition, std::move(target),
         {.image = image_,
@@ -170,9 +176,10 @@ Outcome<AlterResponse> LocalController::alter_partition_reassignments(const Alte
       // Decided upon one state: what the first entry made of the partition is not yet there for a second one.
       const std::pair key{topic.name.view(), partition.partition_index};
       const std::size_t before = reassignment.records.size();
-      const auto error = changed.contains(key)
-                             ? ApiError{ErrorCode::invalid_request, "The partition is named more than once."}
-                             : reassignment.alter(topic.name, partition, request.allow_replication_factor_change);
+      const auto error =
+          changed.contains(key)
+              ? ApiError{ErrorCode::invalid_request, "The partition is named more than once."}
+              : reassignment.alter(topic.name, partition, request.allow_replication_factor_change);
       if (reassignment.records.size() != before) changed.insert(key);
       if (error) set_error(result, *error);
     }

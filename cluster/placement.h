@@ -19,18 +19,22 @@ struct Placement {
   std::vector<int32_t> isr;
 };
 
-/// Checks what a client asked for: known brokers, none twice, at least one alive, and as many as `replication_factor` if given.
-std::expected<Placement, ApiError> check_manual_placement(const std::vector<int32_t>& brokers, int32_t partition,
+/// Checks what a client asked for: known brokers, none twice, at least one alive, and as many as
+/// `replication_factor` if given.
+std::expected<Placement, ApiError> check_manual_placement(const std::vector<int32_t>& brokers,
+                                                          int32_t partition,
                                                           std::optional<std::size_t> replication_factor,
                                                           const metadata::MetadataImage& image);
 
-/// Spreads `count` partitions over the live brokers, leaders in turn from partition number `first` on. The error is a
-/// replication factor that cannot be reached.
-std::expected<std::vector<Placement>, ApiError> place(int32_t first, int32_t count, int16_t replication_factor,
+/// Spreads `count` partitions over the live brokers, leaders in turn from partition number `first` on. The
+/// error is a replication factor that cannot be reached.
+std::expected<std::vector<Placement>, ApiError> place(int32_t first, int32_t count,
+                                                      int16_t replication_factor,
                                                       const metadata::MetadataImage& image);
 
 /// A new partition with its first live replica as leader, directories filled in where a broker has only one.
-protocol::PartitionRecord new_partition_record(const Uuid& topic, int32_t partition, const Placement& placement,
+protocol::PartitionRecord new_partition_record(const Uuid& topic, int32_t partition,
+                                               const Placement& placement,
                                                const metadata::MetadataImage& image);
 
 }  // namespace barnabas::cluster

@@ -27,7 +27,8 @@ Result<QuorumState> parse_quorum_state(std::string_view text) {
   if (!object.is_object()) return fail(ErrorKind::corrupt, "quorum-state: not a JSON object");
   BARNABAS_ASSIGN(const int32_t version, integer(object, "data_version"));
   if (version != 0 && version != 1)
-    return fail(ErrorKind::unsupported, "quorum-state: data_version " + std::to_string(version) + ", known are 0 and 1");
+    return fail(ErrorKind::unsupported,
+                "quorum-state: data_version " + std::to_string(version) + ", known are 0 and 1");
   BARNABAS_ASSIGN(const int32_t leader, integer(object, "leaderId"));
   BARNABAS_ASSIGN(const int32_t epoch, integer(object, "leaderEpoch"));
   return QuorumState{NodeId(leader), LeaderEpoch(epoch)};

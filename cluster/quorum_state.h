@@ -19,7 +19,8 @@ struct QuorumState {
   bool operator==(const QuorumState&) const = default;
 };
 
-/// Reads both forms (data_version 0 of static quorums, 1 of dynamic ones). ErrorKind::corrupt says what is wrong.
+/// Reads both forms (data_version 0 of static quorums, 1 of dynamic ones). ErrorKind::corrupt says what is
+/// wrong.
 Result<QuorumState> parse_quorum_state(std::string_view text);
 /// The form that Kafka reads at this kraft.version; `node` is the only voter.
 std::string format_quorum_state(const QuorumState& state, int16_t kraft_version, NodeId node);

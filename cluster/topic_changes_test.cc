@@ -10,7 +10,9 @@ namespace {
 using protocol::ErrorCode;
 using protocol::to_wire;
 
-Uuid number_id(uint8_t number) { return metadata::testing::id(number); }
+Uuid number_id(uint8_t number) {
+  return metadata::testing::id(number);
+}
 
 class DeleteTopics : public testing::ControllerTest {};
 class CreatePartitions : public testing::ControllerTest {};
@@ -32,9 +34,11 @@ TEST_F(DeleteTopics, by_name_and_by_id_each_item_gets_its_answer) {
   add(std::nullopt, {});
   std::map<std::string, std::string> answers;
   for (const auto& item : done(controller_.delete_topics(request, state())).responses) {
-    const std::string key = (item.name ? item.name->str() : "-") + "/" + item.topic_id.to_string().substr(0, 4) +
+    const std::string key = (item.name ? item.name->str() : "-") + "/" +
+                            item.topic_id.to_string().substr(0, 4) +
                             std::to_string(std::to_integer<int>(item.topic_id.bytes[15]));
-    answers[key] = std::to_string(item.error_code) + " " + (item.error_message ? item.error_message->str() : "");
+    answers[key] =
+        std::to_string(item.error_code) + " " + (item.error_message ? item.error_message->str() : "");
   }
   const auto key = [](std::string name, uint8_t id) {
     return name + "/" + (id ? number_id(id) : Uuid{}).to_string().substr(0, 4) + std::to_string(id);
@@ -90,10 +94,14 @@ TEST_F(CreatePartitions, counts_follow_kafkas_rules) {
   };
   const std::vector<Case> cases{
       {"t", 2, ErrorCode::invalid_partitions, "Topic already has 2 partition(s)."},
-      {"t", 1, ErrorCode::invalid_partitions, "The topic t currently has 2 partition(s); 1 would not be an increase."},
-      {"t", 0, ErrorCode::invalid_partitions, "The topic t currently has 2 partition(s); 0 would not be an increase."},
-      {"t", -5, ErrorCode::invalid_partitions, "The topic t currently has 2 partition(s); -5 would not be an increase."},
-      {"t", 20'000, ErrorCode::policy_violation, "Excessively large number of additional partitions per request."},
+      {"t", 1, ErrorCode::invalid_partitions,
+       "The topic t currently has 2 partition(s); 1 would not be an increase."},
+      {"t", 0, ErrorCode::invalid_partitions,
+       "The topic t currently has 2 partition(s); 0 would not be an increase."},
+      {"t", -5, ErrorCode::invalid_partitions,
+       "The topic t currently has 2 partition(s); -5 would not be an increase."},
+      {"t", 20'000, ErrorCode::policy_violation,
+       "Excessively large number of additional partitions per request."},
       {"t", 2'147'483'647, ErrorCode::policy_violation,
        "Excessively large number of additional partitions per request."},
       {"nope", 3, ErrorCode::unknown_topic_or_partition, std::nullopt},

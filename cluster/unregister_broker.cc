@@ -14,20 +14,22 @@ using protocol::ErrorCode;
 using Request = protocol::UnregisterBrokerRequest;
 using Response = protocol::UnregisterBrokerResponse;
 
-Outcome<Response> LocalController::unregister_broker(const Request& request, const ControllerState& state) const {
+Outcome<Response> LocalController::unregister_broker(const Request& request,
+                                                     const ControllerState& state) const {
   Outcome<Response> outcome;
   const auto& image = state.image;
   const NodeId gone(request.broker_id);
   const auto* broker = image.broker(gone);
   if (broker == nullptr) {
-    set_error(outcome.response, {ErrorCode::broker_id_not_registered,
-                                 "Broker ID " + std::to_string(request.broker_id) + " is not currently registered"});
+    set_error(outcome.response,
+              {ErrorCode::broker_id_not_registered,
+               "Broker ID " + std::to_string(request.broker_id) + " is not currently registered"});
     return outcome;
   }
   if (gone == options_.node_id && !broker->fenced) {
-    set_error(outcome.response,
-              {ErrorCode::invalid_request, "Broker ID " + std::to_string(request.broker_id) +
-                                               " is running and is the one that answers; it cannot be unregistered"});
+    set_error(outcome.response, {ErrorCode::invalid_request,
+                                 "Broker ID " + std::to_string(request.broker_id) +
+                                     " is running and is the one that answers; it cannot be unregistered"});
     return outcome;
   }
   // Wherever it led or was in sync, somebody else takes over, or nobody.
@@ -39,11 +41,14 @@ Outcome<Response> LocalController::unregister_broker(const Request& request, con
       if (!in_sync && partition.leader != gone) continue;
       PartitionTarget target(partition);
       std::erase(target.isr, gone);
-      const auto record = change_partition(
-          topic->id, PartitionIndex(i), partition, std::move(target),
-          {.image = image,
-           .min_insync_replicas = min_insync_replicas(topic->name, image, options_.node_id, *options_.static_config),
-           .is_alive = [&](const auto& which, NodeId node) { return node != gone && is_alive_in(image, which, node); }});
+      const auto record =
+          change_partition(topic->id, PartitionIndex(i), partition, std::move(target),
+                           {.image = image,
+                            .min_insync_replicas = min_insync_replicas(topic->name, image, options_.node_id,
+                                                                       *options_.static_config),
+                            .is_alive = [&](const auto& which, NodeId node) {
+                              return node != gone && is_alive_in(image, which, node);
+                            }});
       if (record) outcome.records.add(*record, version);
     }
   }

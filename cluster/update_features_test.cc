@@ -37,7 +37,8 @@ class UpdateFeatures : public testing::ControllerTest {
   void claim_kafkas_features(int32_t id) {
     auto record = metadata::testing::broker(id, 50 + id);
     record.fenced = false;
-    for (const auto& [name, min, max] : {std::tuple{"metadata.version", 7, 33}, {elr.data(), 0, 1}, {"group.version", 0, 1}}) {
+    for (const auto& [name, min, max] :
+         {std::tuple{"metadata.version", 7, 33}, {elr.data(), 0, 1}, {"group.version", 0, 1}}) {
       auto& feature = record.features.emplace_back();
       feature.name = name;
       feature.min_supported_version = static_cast<int16_t>(min);
@@ -60,7 +61,8 @@ TEST_F(UpdateFeatures, a_level_that_a_registered_broker_does_not_claim_is_refuse
   const auto response = update({{"group.version", 1}});
   EXPECT_EQ(response.error_code, to_wire(ErrorCode::invalid_update_version));
   EXPECT_EQ(response.error_message->view(),
-            "The update failed for all features since the following feature had an error: Invalid update version 1 for "
+            "The update failed for all features since the following feature had an error: Invalid update "
+            "version 1 for "
             "feature group.version. Broker 2 does not support this feature.");
 }
 
@@ -78,22 +80,35 @@ TEST_F(UpdateFeatures, metadata_version_goes_up_and_down_only_where_no_record_wo
   EXPECT_TRUE(go(22, 17));
   EXPECT_TRUE(go(10, 8));
   EXPECT_TRUE(go(31, 30));
-  for (const auto& [from, to] : {std::pair{33, 32}, {32, 31}, {30, 29}, {23, 22}, {17, 16}, {15, 14}, {14, 13}, {13, 12}, {11, 10}, {8, 7}}) {
+  for (const auto& [from, to] : {std::pair{33, 32},
+                                 {32, 31},
+                                 {30, 29},
+                                 {23, 22},
+                                 {17, 16},
+                                 {15, 14},
+                                 {14, 13},
+                                 {13, 12},
+                                 {11, 10},
+                                 {8, 7}}) {
     EXPECT_FALSE(go(static_cast<int16_t>(from), static_cast<int16_t>(to))) << from;
     EXPECT_EQ(image->metadata_version(), from);
   }
 }
 
-TEST_F(UpdateFeatures, eligible_leader_replicas_need_their_metadata_version_and_a_common_min_insync_replicas) {
+TEST_F(UpdateFeatures,
+       eligible_leader_replicas_need_their_metadata_version_and_a_common_min_insync_replicas) {
   claim_kafkas_features(1);
   set_level(elr, 0);
   set_level("metadata.version", 22);
   EXPECT_EQ(update({{elr, 1}}).error_message->view(),
-            "The update failed for all features since the following feature had an error: Invalid update version 1 for "
-            "feature eligible.leader.replicas.version. eligible.leader.replicas.version could not be set to 1 because "
+            "The update failed for all features since the following feature had an error: Invalid update "
+            "version 1 for "
+            "feature eligible.leader.replicas.version. eligible.leader.replicas.version could not be set to "
+            "1 because "
             "it depends on metadata.version level 23");
-  image = metadata::testing::apply(*image, metadata::testing::config(metadata::ConfigResourceType::broker, "1",
-                                                                     "min.insync.replicas", "2")).image;
+  image = metadata::testing::apply(*image, metadata::testing::config(metadata::ConfigResourceType::broker,
+                                                                     "1", "min.insync.replicas", "2"))
+              .image;
   EXPECT_EQ(update({{elr, 1}, {"metadata.version", 33}}, true).error_code, 0);
   EXPECT_TRUE(record_types.empty());
   EXPECT_EQ(update({{elr, 1}, {"metadata.version", 33}}).error_code, 0);

@@ -1,5 +1,6 @@
-// Metadata records, control records, snapshots and quorum-state with any content: refused or understood. What is understood
-// makes the same image again when it is written as records. The first byte chooses what the rest is.
+// Metadata records, control records, snapshots and quorum-state with any content: refused or understood. What
+// is understood makes the same image again when it is written as records. The first byte chooses what the
+// rest is.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -22,7 +23,8 @@ using metadata::MetadataImage;
 std::shared_ptr<const MetadataImage> image_of(ByteView bytes) {
   metadata::MetadataDelta delta(MetadataImage{});
   while (bytes.size() >= 2) {
-    const std::size_t wanted = std::to_integer<std::size_t>(bytes[0]) << 8 | std::to_integer<std::size_t>(bytes[1]);
+    const std::size_t wanted =
+        std::to_integer<std::size_t>(bytes[0]) << 8 | std::to_integer<std::size_t>(bytes[1]);
     const std::size_t size = std::min(wanted, bytes.size() - 2);
     if (!delta.replay(bytes.subspan(2, size))) return nullptr;
     bytes = bytes.subspan(2 + size);
@@ -61,10 +63,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   if (bytes.empty()) return 0;
   const ByteView rest = bytes.subspan(1);
   switch (data[0] % 4) {
-    case 0: check_records(rest); break;
-    case 1: check_control(rest); break;
-    case 2: (void)metadata::read_snapshot(rest, {}, {}); break;
-    case 3: (void)cluster::parse_quorum_state(as_text(rest)); break;
+    case 0:
+      check_records(rest);
+      break;
+    case 1:
+      check_control(rest);
+      break;
+    case 2:
+      (void)metadata::read_snapshot(rest, {}, {});
+      break;
+    case 3:
+      (void)cluster::parse_quorum_state(as_text(rest));
+      break;
   }
   return 0;
 }

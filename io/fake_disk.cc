@@ -64,7 +64,8 @@ struct FakeDisk::State {
     if (off) return {EIO, false};
     if (off_at && total >= *off_at) {
       off = true;
-      return {EIO, call != DiskCall::sync_data && call != DiskCall::sync_directory && call != DiskCall::sync_file_system};
+      return {EIO, call != DiskCall::sync_data && call != DiskCall::sync_directory &&
+                       call != DiskCall::sync_file_system};
     }
     int number = 0;
     for (DiskFault& fault : faults) {

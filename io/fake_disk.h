@@ -65,8 +65,8 @@ enum class Unsynced {
 ///  - A sync_data that fails on purpose throws the unsynced bytes out of the books: a second one succeeds and
 ///  saves
 ///    nothing of them, as Linux does after a write error.
-///  - Each directory below the root is a file system of its own: sync_file_system makes everything below it durable,
-///  and
+///  - Each directory below the root is a file system of its own: sync_file_system makes everything below it
+///  durable, and
 ///    when it fails, throws all unsynced bytes below it out of the books.
 class FakeDisk final : public Disk {
  public:

@@ -128,8 +128,8 @@ class PosixFile final : public File {
 };
 
 /// A descriptor for each file system that the process has a lock in. Linux (since 5.8) tells a descriptor of
-/// the errors that write-back met since it was opened or last asked; one that is kept from before the first write
-/// misses none, also those of files that were closed meanwhile.
+/// the errors that write-back met since it was opened or last asked; one that is kept from before the first
+/// write misses none, also those of files that were closed meanwhile.
 class FileSystems {
  public:
   static FileSystems& instance() {
@@ -140,8 +140,8 @@ class FileSystems {
   Result<std::shared_ptr<Descriptor>> descriptor(dev_t device, const std::string& path) {
     const std::lock_guard guard(mutex_);
     if (const auto known = kept_.find(device); known != kept_.end()) return known->second;
-    auto opened = std::make_shared<Descriptor>(
-        retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+    auto opened =
+        std::make_shared<Descriptor>(retried([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
     if (!opened->is_open()) return failed("open", path);
     kept_.emplace(device, opened);
     return opened;
@@ -178,7 +178,8 @@ class PosixLock final : public FileLock {
     auto& held = LockTable::instance().held;
     held.erase(key_);
     const Descriptor closed(std::move(descriptor_));
-    const bool last = std::ranges::none_of(held, [&](const auto& other) { return other.first == key_.first; });
+    const bool last =
+        std::ranges::none_of(held, [&](const auto& other) { return other.first == key_.first; });
     if (last) FileSystems::instance().let_go(key_.first);
   }
 

@@ -6,9 +6,9 @@ namespace barnabas::io {
 
 /// The operating system's files. Interrupted calls are repeated, short reads and writes are carried on,
 /// descriptors are not handed down to child processes. Stateless except for two tables that the whole process
-/// shares. Of locks: fcntl locks do not exclude a process from itself, so a second lock of one file is refused.
-/// Of file systems with locks in them: a descriptor each, kept from the first lock on, so that sync_file_system
-/// hears of every error of write-back since then.
+/// shares. Of locks: fcntl locks do not exclude a process from itself, so a second lock of one file is
+/// refused. Of file systems with locks in them: a descriptor each, kept from the first lock on, so that
+/// sync_file_system hears of every error of write-back since then.
 class PosixDisk final : public Disk {
  public:
   Result<std::shared_ptr<File>> open(const std::string& path, OpenMode mode) override;

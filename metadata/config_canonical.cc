@@ -8,7 +8,8 @@
 namespace barnabas::metadata {
 namespace {
 
-/// As Java's Double.toString: plain between a thousandth and ten million, else with an exponent; always with a point.
+/// As Java's Double.toString: plain between a thousandth and ten million, else with an exponent; always with
+/// a point.
 std::string java_decimal(double value) {
   if (value == 0) return std::signbit(value) ? "-0.0" : "0.0";
   std::array<char, 64> buffer{};

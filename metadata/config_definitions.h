@@ -68,12 +68,12 @@ std::string_view nearest_broker_config(std::string_view name);
 /// allowed. Numbers are read as Java reads them: surrounding blanks are allowed, nothing behind them is.
 Result<void> validate_config(const ConfigDefinition& definition, std::optional<std::string_view> value);
 
-/// As validate_config for a topic's setting by name; an unknown name is an error, too. List items that are there twice
-/// count once.
+/// As validate_config for a topic's setting by name; an unknown name is an error, too. List items that are
+/// there twice count once.
 Result<void> validate_topic_config(std::string_view name, std::optional<std::string_view> value);
 
-/// A valid value as Kafka shows it: numbers and words without what they may be written with (" +5" is "5", "TRUE" is
-/// "true"), list items once and without blanks. What is not valid comes back as it is.
+/// A valid value as Kafka shows it: numbers and words without what they may be written with (" +5" is "5",
+/// "TRUE" is "true"), list items once and without blanks. What is not valid comes back as it is.
 std::string canonical_config(const ConfigDefinition& definition, std::string_view value);
 
 /// "true"/"false" in any case, surrounding blanks allowed.

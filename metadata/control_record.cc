@@ -39,7 +39,8 @@ Result<Message> decode(ByteView value) {
 std::optional<ControlType> parse_control_key(ByteView key) {
   if (key.size() < 4) return std::nullopt;
   const auto type = load_big_endian<int16_t>(key.data() + 2);
-  if (type < static_cast<int16_t>(ControlType::leader_change) || type > static_cast<int16_t>(ControlType::voters))
+  if (type < static_cast<int16_t>(ControlType::leader_change) ||
+      type > static_cast<int16_t>(ControlType::voters))
     return std::nullopt;
   return static_cast<ControlType>(type);
 }

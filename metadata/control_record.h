@@ -8,7 +8,8 @@
 #include "base/types.h"
 #include "metadata/image.h"
 
-/// Control records of the metadata log: what the quorum says about itself. Format: docs/formats/metadata-log.md.
+/// Control records of the metadata log: what the quorum says about itself. Format:
+/// docs/formats/metadata-log.md.
 namespace barnabas::metadata {
 
 /// By their number on the wire.

@@ -10,22 +10,33 @@
 namespace barnabas::metadata {
 namespace {
 
-std::string kept_key(int type, std::string_view rest) { return std::to_string(type) + "/" + std::string(rest); }
+std::string kept_key(int type, std::string_view rest) {
+  return std::to_string(type) + "/" + std::string(rest);
+}
 
-/// Keys of the records that are carried on without being acted upon. Removals give the key of what they remove.
-std::string key_of(const protocol::DelegationTokenRecord& record) { return kept_key(10, record.token_id); }
-std::string key_of(const protocol::RemoveDelegationTokenRecord& record) { return kept_key(10, record.token_id); }
+/// Keys of the records that are carried on without being acted upon. Removals give the key of what they
+/// remove.
+std::string key_of(const protocol::DelegationTokenRecord& record) {
+  return kept_key(10, record.token_id);
+}
+std::string key_of(const protocol::RemoveDelegationTokenRecord& record) {
+  return kept_key(10, record.token_id);
+}
 std::string key_of(const protocol::UserScramCredentialRecord& record) {
   return kept_key(11, std::to_string(record.mechanism) + "/" + record.name.str());
 }
 std::string key_of(const protocol::RemoveUserScramCredentialRecord& record) {
   return kept_key(11, std::to_string(record.mechanism) + "/" + record.name.str());
 }
-std::string key_of(const protocol::AccessControlEntryRecord& record) { return kept_key(18, record.id.to_string()); }
+std::string key_of(const protocol::AccessControlEntryRecord& record) {
+  return kept_key(18, record.id.to_string());
+}
 std::string key_of(const protocol::RemoveAccessControlEntryRecord& record) {
   return kept_key(18, record.id.to_string());
 }
-std::string key_of(const protocol::ZkMigrationStateRecord&) { return kept_key(21, ""); }
+std::string key_of(const protocol::ZkMigrationStateRecord&) {
+  return kept_key(21, "");
+}
 std::string key_of(const protocol::RegisterControllerRecord& record) {
   return kept_key(27, std::to_string(record.controller_id));
 }
@@ -37,7 +48,8 @@ std::string key_of(const protocol::ClientQuotaRecord& record) {
   std::vector<std::string> parts;
   for (const auto& part : record.entity) {
     std::string text = part.entity_type.str() + "=";
-    text += part.entity_name ? std::to_string(part.entity_name->size()) + ":" + part.entity_name->str() : "default";
+    text += part.entity_name ? std::to_string(part.entity_name->size()) + ":" + part.entity_name->str()
+                             : "default";
     parts.push_back(std::move(text));
   }
   std::ranges::sort(parts);
@@ -90,13 +102,17 @@ Result<void> MetadataDelta::replay(const protocol::MetadataRecord& record, ByteV
 
 void MetadataDelta::keep(std::string key, ByteView framed_value) {
   changes_.kept = true;
-  image_.kept.put(std::make_shared<const KeptRecord>(std::move(key), std::vector(framed_value.begin(), framed_value.end())));
+  image_.kept.put(std::make_shared<const KeptRecord>(std::move(key),
+                                                     std::vector(framed_value.begin(), framed_value.end())));
 }
 
-void MetadataDelta::drop_kept(const std::string& key) { changes_.kept |= image_.kept.erase(key); }
+void MetadataDelta::drop_kept(const std::string& key) {
+  changes_.kept |= image_.kept.erase(key);
+}
 
 Result<void> MetadataDelta::apply(const protocol::ConfigRecord& record) {
-  const ConfigResource resource{static_cast<ConfigResourceType>(record.resource_type), record.resource_name.str()};
+  const ConfigResource resource{static_cast<ConfigResourceType>(record.resource_type),
+                                record.resource_name.str()};
   auto& values = changed_config(resource).values;
   if (record.value) {
     values.insert_or_assign(record.name.str(), record.value->str());
@@ -120,8 +136,8 @@ Result<void> MetadataDelta::apply(const protocol::FeatureLevelRecord& record) {
   if (is_metadata_version &&
       (record.feature_level > metadata_version_max || record.feature_level < metadata_version_min)) {
     return fail(ErrorKind::unsupported, "metadata.version " + std::to_string(record.feature_level) +
-                                            ": this version reads " + std::to_string(metadata_version_min) + " to " +
-                                            std::to_string(metadata_version_max));
+                                            ": this version reads " + std::to_string(metadata_version_min) +
+                                            " to " + std::to_string(metadata_version_max));
   }
   changes_.features = true;
   if (record.feature_level == 0) {

@@ -20,16 +20,17 @@ struct NextImage {
   MetadataChanges changes;
 };
 
-/// Gathers records on top of an image and makes the next image of them. Costs what the records touch, not what the
-/// image holds. A copy is an independent delta, which is how a metadata transaction is taken back. One thread.
+/// Gathers records on top of an image and makes the next image of them. Costs what the records touch, not
+/// what the image holds. A copy is an independent delta, which is how a metadata transaction is taken back.
+/// One thread.
 class MetadataDelta {
  public:
   explicit MetadataDelta(const MetadataImage& base);
 
-  /// Applies one record as the log holds it (docs/formats/metadata-log.md): frame version, type, version, message.
-  /// ErrorKind::corrupt for bytes or references that cannot be; ErrorKind::unsupported for a record type, record version
-  /// or metadata.version above ours. After an error the delta is of no use.
-  /// Transaction markers are the caller's (Replayer); NoOp does nothing.
+  /// Applies one record as the log holds it (docs/formats/metadata-log.md): frame version, type, version,
+  /// message. ErrorKind::corrupt for bytes or references that cannot be; ErrorKind::unsupported for a record
+  /// type, record version or metadata.version above ours. After an error the delta is of no use. Transaction
+  /// markers are the caller's (Replayer); NoOp does nothing.
   Result<void> replay(ByteView framed_value);
   Result<void> replay(const protocol::MetadataRecord& record, ByteView framed_value);
 
@@ -38,7 +39,8 @@ class MetadataDelta {
   void set_controller(NodeId controller) { image_.controller = controller; }
   void set_cluster_id(std::string cluster_id) { image_.cluster_id = std::move(cluster_id); }
 
-  /// The base with all records applied. The delta is used up. ErrorKind::corrupt if a topic's partitions have holes.
+  /// The base with all records applied. The delta is used up. ErrorKind::corrupt if a topic's partitions have
+  /// holes.
   Result<NextImage> finish(MetadataPosition position) &&;
 
  private:

@@ -4,7 +4,9 @@
 
 namespace barnabas::metadata {
 
-void MetadataDelta::note_broker(NodeId id) { changes_.changed_brokers.push_back(id); }
+void MetadataDelta::note_broker(NodeId id) {
+  changes_.changed_brokers.push_back(id);
+}
 
 Result<void> MetadataDelta::apply(const protocol::RegisterBrokerRecord& record) {
   BrokerImage broker;
@@ -12,7 +14,8 @@ Result<void> MetadataDelta::apply(const protocol::RegisterBrokerRecord& record) 
   broker.epoch = BrokerEpoch(record.broker_epoch);
   broker.incarnation_id = record.incarnation_id;
   for (const auto& endpoint : record.end_points)
-    broker.endpoints.push_back({endpoint.name.str(), endpoint.host.str(), endpoint.port, endpoint.security_protocol});
+    broker.endpoints.push_back(
+        {endpoint.name.str(), endpoint.host.str(), endpoint.port, endpoint.security_protocol});
   for (const auto& feature : record.features)
     broker.features[feature.name.str()] = {feature.min_supported_version, feature.max_supported_version};
   if (record.rack) broker.rack = record.rack->str();

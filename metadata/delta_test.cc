@@ -14,7 +14,8 @@ class Delta : public ::testing::Test {
   MetadataImagePtr with_topic(int partitions = 1) {
     MetadataDelta delta(MetadataImage{});
     EXPECT_TRUE(delta.replay(protocol::MetadataRecord(topic("t", id(1))), {}));
-    for (int i = 0; i < partitions; ++i) EXPECT_TRUE(delta.replay(protocol::MetadataRecord(partition(id(1), i)), {}));
+    for (int i = 0; i < partitions; ++i)
+      EXPECT_TRUE(delta.replay(protocol::MetadataRecord(partition(id(1), i)), {}));
     return std::move(delta).finish({})->image;
   }
   static protocol::PartitionChangeRecord change(int32_t index = 0) {
@@ -45,7 +46,8 @@ TEST_F(Delta, a_topic_is_found_by_name_and_id) {
   EXPECT_EQ(image->topic("u"), nullptr);
 }
 
-TEST_F(Delta, every_change_of_a_partition_raises_its_partition_epoch_and_only_a_leader_field_the_leader_epoch) {
+TEST_F(Delta,
+       every_change_of_a_partition_raises_its_partition_epoch_and_only_a_leader_field_the_leader_epoch) {
   const auto image = with_topic();
   auto isr_only = change();
   isr_only.isr = std::vector<int32_t>{1, 2};
@@ -86,7 +88,8 @@ TEST_F(Delta, an_old_image_stays_as_it_was) {
 }
 
 TEST_F(Delta, partitions_may_come_in_any_order_but_without_holes) {
-  const auto next = apply(MetadataImage{}, topic("t", id(1)), partition(id(1), 2), partition(id(1), 0), partition(id(1), 1));
+  const auto next = apply(MetadataImage{}, topic("t", id(1)), partition(id(1), 2), partition(id(1), 0),
+                          partition(id(1), 1));
   EXPECT_EQ(next.image->topic("t")->partition_count(), 3);
   EXPECT_EQ(error_of(*next.image, partition(id(1), 4)), ErrorKind::corrupt);
   EXPECT_EQ(error_of(*next.image, partition(id(1), 2'000'000'000)), ErrorKind::corrupt);
@@ -145,7 +148,8 @@ TEST_F(Delta, references_to_nothing_are_corrupt) {
 }
 
 TEST_F(Delta, names_that_differ_in_points_and_underscores_are_listed_together) {
-  auto next = apply(MetadataImage{}, topic("a.b", id(1)), partition(id(1), 0), topic("ab", id(2)), partition(id(2), 0));
+  auto next = apply(MetadataImage{}, topic("a.b", id(1)), partition(id(1), 0), topic("ab", id(2)),
+                    partition(id(2), 0));
   const auto* names = next.image->colliding_names.find(std::string("a_b"));
   ASSERT_NE(names, nullptr);
   EXPECT_EQ((*names)->names, std::vector<std::string>{"a.b"});

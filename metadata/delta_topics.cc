@@ -20,7 +20,9 @@ void replace(std::vector<NodeId>& into, const std::optional<std::vector<int32_t>
   if (ids) into = nodes(*ids);
 }
 
-std::unexpected<Error> corrupt(std::string message) { return fail(ErrorKind::corrupt, std::move(message)); }
+std::unexpected<Error> corrupt(std::string message) {
+  return fail(ErrorKind::corrupt, std::move(message));
+}
 
 /// PartitionChangeRecord's numbers for "as before".
 constexpr int32_t leader_unchanged = -2;
@@ -72,7 +74,8 @@ Result<void> MetadataDelta::apply(const protocol::TopicRecord& record) {
 Result<void> MetadataDelta::apply(const protocol::PartitionRecord& record) {
   ChangedTopic* topic = changed_topic(record.topic_id);
   if (topic == nullptr) return corrupt("PartitionRecord for unknown topic id " + record.topic_id.to_string());
-  if (record.partition_id < 0) return corrupt("PartitionRecord for partition " + std::to_string(record.partition_id));
+  if (record.partition_id < 0)
+    return corrupt("PartitionRecord for partition " + std::to_string(record.partition_id));
   auto partition = std::make_shared<PartitionImage>();
   partition->replicas = nodes(record.replicas);
   partition->directories = record.directories;
@@ -103,7 +106,8 @@ Result<void> MetadataDelta::apply(const protocol::PartitionRecord& record) {
 
 Result<void> MetadataDelta::apply(const protocol::PartitionChangeRecord& record) {
   ChangedTopic* topic = changed_topic(record.topic_id);
-  if (topic == nullptr) return corrupt("PartitionChangeRecord for unknown topic id " + record.topic_id.to_string());
+  if (topic == nullptr)
+    return corrupt("PartitionChangeRecord for unknown topic id " + record.topic_id.to_string());
   const auto index = static_cast<std::size_t>(record.partition_id);
   if (record.partition_id < 0 || index >= topic->partitions.size())
     return corrupt("PartitionChangeRecord for " + topic->name + "-" + std::to_string(record.partition_id) +
@@ -115,7 +119,8 @@ Result<void> MetadataDelta::apply(const protocol::PartitionChangeRecord& record)
 
 Result<void> MetadataDelta::apply(const protocol::RemoveTopicRecord& record) {
   ChangedTopic* topic = changed_topic(record.topic_id);
-  if (topic == nullptr) return corrupt("RemoveTopicRecord for unknown topic id " + record.topic_id.to_string());
+  if (topic == nullptr)
+    return corrupt("RemoveTopicRecord for unknown topic id " + record.topic_id.to_string());
   const std::string name = topic->name;
   if (topic->before) {
     image_.topics_by_name.erase(name);
@@ -128,7 +133,8 @@ Result<void> MetadataDelta::apply(const protocol::RemoveTopicRecord& record) {
   topics_.erase(record.topic_id);
   remove_colliding_name(name);
   const ConfigResource resource{ConfigResourceType::topic, name};
-  if (image_.config(resource.type, name) != nullptr || configs_.contains(resource)) changed_config(resource).values.clear();
+  if (image_.config(resource.type, name) != nullptr || configs_.contains(resource))
+    changed_config(resource).values.clear();
   return {};
 }
 
@@ -193,15 +199,17 @@ void MetadataDelta::remove_colliding_name(const std::string& name) {
 Result<void> MetadataDelta::finish_topics() {
   for (auto& [id, topic] : topics_) {
     if (!topic.beyond.empty())
-      return corrupt("topic " + topic.name + " has a partition " + std::to_string(topic.beyond.begin()->first) +
-                     " but no partition " + std::to_string(topic.partitions.size()));
+      return corrupt("topic " + topic.name + " has a partition " +
+                     std::to_string(topic.beyond.begin()->first) + " but no partition " +
+                     std::to_string(topic.partitions.size()));
     image_.partition_count += topic.partitions.size() - (topic.before ? topic.before->partitions.size() : 0);
     auto image = std::make_shared<const TopicImage>(std::move(topic.name), id, std::move(topic.partitions));
     image_.topics_by_name.put(image);
     image_.topics_by_id.put(image);
     changes_.changed_topics.push_back(std::move(image));
   }
-  std::ranges::sort(changes_.changed_topics, {}, [](const auto& topic) -> const std::string& { return topic->name; });
+  std::ranges::sort(changes_.changed_topics, {},
+                    [](const auto& topic) -> const std::string& { return topic->name; });
   return {};
 }
 

@@ -28,8 +28,8 @@ constexpr auto security_settings = std::to_array<std::string_view>({
 });
 
 /// Settings of a listener that may be the same on all brokers.
-constexpr auto cluster_level_of_listeners =
-    std::to_array<std::string_view>({"max.connection.creation.rate", "max.connections", "num.network.threads"});
+constexpr auto cluster_level_of_listeners = std::to_array<std::string_view>(
+    {"max.connection.creation.rate", "max.connections", "num.network.threads"});
 
 /// Pools that may at most double, or shrink to a half, with one change.
 constexpr auto thread_counts = std::to_array<std::string_view>({
@@ -75,13 +75,15 @@ class NameCheck {
   Result<void> run() const {
     BARNABAS_TRY(refuse_those([](std::string_view name) { return is_static(name); },
                               "Cannot update these configs dynamically: "));
-    BARNABAS_TRY(refuse_those([](std::string_view name) { return contains(security_settings, name); },
-                              "These security configs can be dynamically updated only per-listener using the listener "
-                              "prefix: "));
+    BARNABAS_TRY(
+        refuse_those([](std::string_view name) { return contains(security_settings, name); },
+                     "These security configs can be dynamically updated only per-listener using the listener "
+                     "prefix: "));
     for (const auto& [name, value] : values_) BARNABAS_TRY(check_value(name, value));
     if (per_broker_) return {};
-    return refuse_those(only_per_broker,
-                        "Cannot update these configs at default cluster level, broker id must be specified: ");
+    return refuse_those(
+        only_per_broker,
+        "Cannot update these configs at default cluster level, broker id must be specified: ");
   }
 
  private:
@@ -104,9 +106,10 @@ class NameCheck {
     if (definition == nullptr || definition->update_mode == UpdateMode::read_only) return {};
     BARNABAS_TRY(validate_config(*definition, value));
     // There is no Java here to load classes of others.
-    if (definition->type == ConfigType::class_name && value != std::string_view(definition->default_value ? definition->default_value : ""))
-      return refuse("Invalid value " + value + " for configuration " + std::string(definition->name) + ": Class " +
-                    value + " could not be found.");
+    if (definition->type == ConfigType::class_name &&
+        value != std::string_view(definition->default_value ? definition->default_value : ""))
+      return refuse("Invalid value " + value + " for configuration " + std::string(definition->name) +
+                    ": Class " + value + " could not be found.");
     return {};
   }
 
@@ -117,8 +120,11 @@ class NameCheck {
 /// What the settings would mean together.
 class WholeCheck {
  public:
-  WholeCheck(const MetadataImage& before, const MetadataImage& after, NodeId node, const StaticConfig& static_config)
-      : before_(before, node, static_config), after_(after, node, static_config), static_config_(static_config) {}
+  WholeCheck(const MetadataImage& before, const MetadataImage& after, NodeId node,
+             const StaticConfig& static_config)
+      : before_(before, node, static_config),
+        after_(after, node, static_config),
+        static_config_(static_config) {}
 
   Result<void> run() const {
     for (const std::string_view name : thread_counts) BARNABAS_TRY(check_threads(name));
@@ -138,8 +144,9 @@ class WholeCheck {
     const int64_t now = before_.integer(name);
     const int64_t next = after_.integer(name);
     if (now == next) return {};
-    const std::string failed = "Invalid dynamic configuration: Dynamic thread count update validation failed for " +
-                               std::string(name) + "=" + std::to_string(next) + ", value should ";
+    const std::string failed =
+        "Invalid dynamic configuration: Dynamic thread count update validation failed for " +
+        std::string(name) + "=" + std::to_string(next) + ", value should ";
     if (next <= 0) return refuse(failed + "be at least 1");
     if (next < now / 2) return refuse(failed + "be at least half the current value " + std::to_string(now));
     if (next > now * 2)
@@ -157,7 +164,8 @@ class WholeCheck {
                           : after_.integer("log.retention.hours") * 3'600'000;
     }
     BARNABAS_TRY(check_local("log.local.retention.ms", "log.retention.ms", std::max<int64_t>(retention, -1)));
-    return check_local("log.local.retention.bytes", "log.retention.bytes", after_.integer("log.retention.bytes"));
+    return check_local("log.local.retention.bytes", "log.retention.bytes",
+                       after_.integer("log.retention.bytes"));
   }
 
   Result<void> check_local(std::string_view name, std::string_view whole_name, int64_t whole) const {
@@ -166,9 +174,11 @@ class WholeCheck {
     const std::string bad = "Invalid dynamic configuration: Invalid value " + std::to_string(local) +
                             " for configuration " + std::string(name) + ": Value must not be ";
     if (local == -1)
-      return refuse(bad + "-1 as " + std::string(whole_name) + " value is set as " + std::to_string(whole) + ".");
+      return refuse(bad + "-1 as " + std::string(whole_name) + " value is set as " + std::to_string(whole) +
+                    ".");
     if (local > whole)
-      return refuse(bad + "more than " + std::string(whole_name) + " property value: " + std::to_string(whole));
+      return refuse(bad + "more than " + std::string(whole_name) +
+                    " property value: " + std::to_string(whole));
     return {};
   }
 
@@ -177,22 +187,25 @@ class WholeCheck {
     if (!overrides) return std::unexpected(overrides.error());
     if (after_.integer("max.connections.per.ip") == 0 && overrides->empty())
       return refuse(
-          "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set.");
+          "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is "
+          "set.");
     return {};
   }
 
   /// Sockets are opened at start, and clients know the addresses from the registration.
   Result<void> check_listeners() const {
     if (after_.value("listeners") != before_.value("listeners"))
-      return refuse("Invalid dynamic configuration: listeners cannot be changed while the broker runs; it has " +
-                    before_.text("listeners"));
+      return refuse(
+          "Invalid dynamic configuration: listeners cannot be changed while the broker runs; it has " +
+          before_.text("listeners"));
     const auto next = protocols(after_.text("listener.security.protocol.map"));
     for (const auto& [listener, protocol] : protocols(before_.text("listener.security.protocol.map"))) {
       if (!is_listener(listener)) continue;
       const auto found = next.find(listener);
       if (found == next.end() || found->second != protocol)
-        return refuse("Invalid dynamic configuration: Security protocol cannot be updated for existing listener " +
-                      listener);
+        return refuse(
+            "Invalid dynamic configuration: Security protocol cannot be updated for existing listener " +
+            listener);
     }
     return {};
   }
@@ -232,8 +245,9 @@ class WholeCheck {
       if (path != "*" && std::ranges::find(paths, path) == paths.end())
         missing += (missing.empty() ? "" : ",") + std::string(path);
     if (missing.empty()) return {};
-    return refuse("All entries in cordoned.log.dirs must be present in log.dirs or log.dir. Missing entries : " +
-                  missing);
+    return refuse(
+        "All entries in cordoned.log.dirs must be present in log.dirs or log.dir. Missing entries : " +
+        missing);
   }
 
   const BrokerConfigView before_;
@@ -250,12 +264,14 @@ std::string_view without_listener_prefix(std::string_view name) {
   return dot == name.npos ? name : name.substr(dot + 1);
 }
 
-Result<void> validate_dynamic_broker_configs(const Values& values, bool per_broker, const MetadataImage& image,
-                                             NodeId node, const StaticConfig& static_config) {
+Result<void> validate_dynamic_broker_configs(const Values& values, bool per_broker,
+                                             const MetadataImage& image, NodeId node,
+                                             const StaticConfig& static_config) {
   BARNABAS_TRY(NameCheck(values, per_broker).run());
   MetadataImage after = image;
   const std::string name = per_broker ? std::to_string(node.value()) : std::string();
-  after.configs.put(std::make_shared<const ConfigImage>(ConfigImage{{ConfigResourceType::broker, name}, values}));
+  after.configs.put(
+      std::make_shared<const ConfigImage>(ConfigImage{{ConfigResourceType::broker, name}, values}));
   return WholeCheck(image, after, node, static_config).run();
 }
 
@@ -266,8 +282,9 @@ Result<std::vector<ConnectionOverride>> parse_connection_overrides(std::string_v
     const auto count = colon == item.npos ? std::nullopt : parse_integer(item.substr(colon + 1));
     if (!count || colon == 0 || *count < std::numeric_limits<int32_t>::min() ||
         *count > std::numeric_limits<int32_t>::max())
-      return fail(ErrorKind::invalid, "Error parsing configuration property 'max.connections.per.ip.overrides': \"" +
-                                          std::string(item) + "\" is not of the form host:count");
+      return fail(ErrorKind::invalid,
+                  "Error parsing configuration property 'max.connections.per.ip.overrides': \"" +
+                      std::string(item) + "\" is not of the form host:count");
     overrides.push_back({std::string(item.substr(0, colon)), static_cast<int32_t>(*count)});
   }
   return overrides;

@@ -24,8 +24,8 @@ std::vector<std::string_view> names_of(const ConfigDefinition& definition) {
 
 }  // namespace
 
-EffectiveConfig effective_broker_config(const ConfigDefinition& definition, const MetadataImage& image, NodeId node,
-                                        const StaticConfig& config) {
+EffectiveConfig effective_broker_config(const ConfigDefinition& definition, const MetadataImage& image,
+                                        NodeId node, const StaticConfig& config) {
   EffectiveConfig result;
   const auto names = names_of(definition);
   const auto add = [&](std::string_view name, std::string_view value, ConfigSource source) {
@@ -37,7 +37,8 @@ EffectiveConfig effective_broker_config(const ConfigDefinition& definition, cons
   };
   const std::string own = std::to_string(node.value());
   for (const auto name : names)
-    if (const auto value = dynamic_broker_value(image, own, name)) add(name, *value, ConfigSource::dynamic_broker);
+    if (const auto value = dynamic_broker_value(image, own, name))
+      add(name, *value, ConfigSource::dynamic_broker);
   for (const auto name : names)
     if (const auto value = dynamic_broker_value(image, "", name))
       add(name, *value, ConfigSource::dynamic_default_broker);

@@ -12,11 +12,11 @@
 
 namespace barnabas::metadata {
 
-/// A broker's own setting in force on `node`: its dynamic value, the dynamic default of all brokers, the settings file,
-/// the default. The value is canonical, the synonyms are as they were given. A setting that comes in several units
-/// (log.retention.ms, .minutes, .hours) lists all of its names.
-EffectiveConfig effective_broker_config(const ConfigDefinition& definition, const MetadataImage& image, NodeId node,
-                                        const StaticConfig& config);
+/// A broker's own setting in force on `node`: its dynamic value, the dynamic default of all brokers, the
+/// settings file, the default. The value is canonical, the synonyms are as they were given. A setting that
+/// comes in several units (log.retention.ms, .minutes, .hours) lists all of its names.
+EffectiveConfig effective_broker_config(const ConfigDefinition& definition, const MetadataImage& image,
+                                        NodeId node, const StaticConfig& config);
 
 /// What is set for all brokers at run time, as it was given; without a value when nothing is.
 EffectiveConfig default_of_all_brokers(const ConfigDefinition& definition, const MetadataImage& image);
@@ -27,8 +27,8 @@ class BrokerConfigView {
   BrokerConfigView(const MetadataImage& image, NodeId node, const StaticConfig& config)
       : image_(image), node_(node), config_(config) {}
 
-  /// Canonical; nothing when it was not set and has no default. `name` must be a known setting. With a listener's prefix
-  /// only what was set for that listener counts.
+  /// Canonical; nothing when it was not set and has no default. `name` must be a known setting. With a
+  /// listener's prefix only what was set for that listener counts.
   std::optional<std::string> value(std::string_view name) const;
   /// It was set, dynamically or in the settings file.
   bool given(std::string_view name) const;

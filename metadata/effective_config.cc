@@ -43,7 +43,8 @@ std::optional<std::string_view> dynamic_broker_value(const MetadataImage& image,
 }
 
 EffectiveConfig effective_topic_config(const ConfigDefinition& definition, const ConfigImage* overrides,
-                                       const MetadataImage& image, NodeId node, const StaticConfig& static_config) {
+                                       const MetadataImage& image, NodeId node,
+                                       const StaticConfig& static_config) {
   EffectiveConfig result;
   const auto add = [&](std::string_view name, std::string value, ConfigSource source) {
     result.synonyms.push_back({std::string(name), std::move(value), source});
@@ -76,31 +77,36 @@ std::optional<std::string> topic_config_in_force(std::string_view setting, std::
                                                  const StaticConfig& static_config) {
   const ConfigDefinition* definition = find_topic_config(setting);
   if (definition == nullptr) return std::nullopt;
-  return effective_topic_config(*definition, image.config(ConfigResourceType::topic, topic), image, node, static_config)
+  return effective_topic_config(*definition, image.config(ConfigResourceType::topic, topic), image, node,
+                                static_config)
       .value;
 }
 
 Result<void> validate_topic_configs(const ConfigImage& values, const MetadataImage& image, NodeId node,
                                     const StaticConfig& static_config) {
   for (const auto& [name, value] : values.values) {
-    if (find_topic_config(name) == nullptr) return fail(ErrorKind::invalid, "Unknown topic config name: " + name);
+    if (find_topic_config(name) == nullptr)
+      return fail(ErrorKind::invalid, "Unknown topic config name: " + name);
   }
   for (const auto& [name, value] : values.values) BARNABAS_TRY(validate_topic_config(name, value));
 
   const auto in_force = [&](std::string_view name) {
     const auto* definition = find_topic_config(name);
-    return definition == nullptr ? std::optional<std::string>()
-                                 : effective_topic_config(*definition, &values, image, node, static_config).value;
+    return definition == nullptr
+               ? std::optional<std::string>()
+               : effective_topic_config(*definition, &values, image, node, static_config).value;
   };
   if (parse_boolean(in_force("remote.storage.enable").value_or("false")).value_or(false))
-    return fail(ErrorKind::invalid,
-                "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log "
-                "storage.");
+    return fail(
+        ErrorKind::invalid,
+        "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log "
+        "storage.");
   const auto low = parse_integer(in_force("min.compaction.lag.ms").value_or(""));
   const auto high = parse_integer(in_force("max.compaction.lag.ms").value_or(""));
   if (low && high && *low > *high)
-    return fail(ErrorKind::invalid, "conflict topic config setting min.compaction.lag.ms (" + std::to_string(*low) +
-                                        ") > max.compaction.lag.ms (" + std::to_string(*high) + ")");
+    return fail(ErrorKind::invalid, "conflict topic config setting min.compaction.lag.ms (" +
+                                        std::to_string(*low) + ") > max.compaction.lag.ms (" +
+                                        std::to_string(*high) + ")");
   return {};
 }
 

@@ -39,24 +39,26 @@ struct EffectiveConfig {
   std::vector<ConfigValueAt> synonyms;
 };
 
-/// What was set at run time on a broker, or ("" as `resource`) on all of them. A value that breaks the setting's rules, as
-/// an older or newer broker may have left it in the metadata log, counts as not set.
+/// What was set at run time on a broker, or ("" as `resource`) on all of them. A value that breaks the
+/// setting's rules, as an older or newer broker may have left it in the metadata log, counts as not set.
 std::optional<std::string_view> dynamic_broker_value(const MetadataImage& image, std::string_view resource,
                                                      std::string_view name);
 
-/// A topic's setting in force on `node`: the topic's own value, else the broker-level names in order of precedence, for each
-/// what was set on this broker, then for all brokers, then in its settings file; else the default. `overrides` are the
-/// topic's own values, or null. Settings of groups and client metrics are looked up in the same way.
+/// A topic's setting in force on `node`: the topic's own value, else the broker-level names in order of
+/// precedence, for each what was set on this broker, then for all brokers, then in its settings file; else
+/// the default. `overrides` are the topic's own values, or null. Settings of groups and client metrics are
+/// looked up in the same way.
 EffectiveConfig effective_topic_config(const ConfigDefinition& definition, const ConfigImage* overrides,
-                                       const MetadataImage& image, NodeId node, const StaticConfig& static_config);
+                                       const MetadataImage& image, NodeId node,
+                                       const StaticConfig& static_config);
 
 /// The value of effective_topic_config, for a topic by name; the topic need not exist.
 std::optional<std::string> topic_config_in_force(std::string_view setting, std::string_view topic,
                                                  const MetadataImage& image, NodeId node,
                                                  const StaticConfig& static_config);
 
-/// Checks settings that are to be set on a topic together, each for itself and those that depend on each other. Unknown
-/// names come first. ErrorKind::invalid with the text for the answer.
+/// Checks settings that are to be set on a topic together, each for itself and those that depend on each
+/// other. Unknown names come first. ErrorKind::invalid with the text for the answer.
 Result<void> validate_topic_configs(const ConfigImage& values, const MetadataImage& image, NodeId node,
                                     const StaticConfig& static_config);
 

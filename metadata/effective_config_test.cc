@@ -12,10 +12,11 @@ using namespace testing;
 class EffectiveConfigs : public ::testing::Test {
  protected:
   EffectiveConfig of(const std::string& setting) {
-    return effective_topic_config(*find_topic_config(setting), image->config(ConfigResourceType::topic, "t"), *image,
-                                  NodeId{1}, config);
+    return effective_topic_config(*find_topic_config(setting), image->config(ConfigResourceType::topic, "t"),
+                                  *image, NodeId{1}, config);
   }
-  void set(ConfigResourceType type, std::string_view resource, std::string_view name, std::string_view value) {
+  void set(ConfigResourceType type, std::string_view resource, std::string_view name,
+           std::string_view value) {
     image = apply(*image, testing::config(type, resource, name, value)).image;
   }
 
@@ -32,12 +33,12 @@ TEST_F(EffectiveConfigs, the_nearest_place_wins_and_the_others_are_synonyms_in_o
   const auto effective = of("segment.bytes");
   EXPECT_EQ(effective.value, "1500000");
   EXPECT_EQ(effective.source, ConfigSource::topic);
-  EXPECT_EQ(effective.synonyms,
-            (std::vector<ConfigValueAt>{{"segment.bytes", "1500000", ConfigSource::topic},
-                                        {"log.segment.bytes", "2000000", ConfigSource::dynamic_broker},
-                                        {"log.segment.bytes", "3000000", ConfigSource::dynamic_default_broker},
-                                        {"log.segment.bytes", "4000000", ConfigSource::static_broker},
-                                        {"log.segment.bytes", "1073741824", ConfigSource::default_config}}));
+  EXPECT_EQ(effective.synonyms, (std::vector<ConfigValueAt>{
+                                    {"segment.bytes", "1500000", ConfigSource::topic},
+                                    {"log.segment.bytes", "2000000", ConfigSource::dynamic_broker},
+                                    {"log.segment.bytes", "3000000", ConfigSource::dynamic_default_broker},
+                                    {"log.segment.bytes", "4000000", ConfigSource::static_broker},
+                                    {"log.segment.bytes", "1073741824", ConfigSource::default_config}}));
 }
 
 TEST_F(EffectiveConfigs, the_brokers_units_become_the_topics) {

@@ -124,15 +124,15 @@ struct VoterImage {
   bool operator==(const VoterImage&) const = default;
 };
 
-/// A record that this broker carries on from snapshot to snapshot without acting upon it (access control, SCRAM
-/// credentials, quotas, delegation tokens, controllers).
+/// A record that this broker carries on from snapshot to snapshot without acting upon it (access control,
+/// SCRAM credentials, quotas, delegation tokens, controllers).
 struct KeptRecord {
-  std::string key;               ///< what a later record of the kind replaces or removes; begins with the record's type
+  std::string key;  ///< what a later record of the kind replaces or removes; begins with the record's type
   std::vector<std::byte> value;  ///< as in the log: frame version, type, version, message
 };
 
-/// Topics whose names are equal once '.' is taken for '_' (in metric names they would be one). Only names with such a
-/// character are listed.
+/// Topics whose names are equal once '.' is taken for '_' (in metric names they would be one). Only names
+/// with such a character are listed.
 struct CollidingNames {
   std::string normalized;
   std::vector<std::string> names;  ///< more than one only in directories of old brokers
@@ -150,7 +150,9 @@ struct ConfigResourceOf {
   }
 };
 struct NormalizedNameOf {
-  const std::string& operator()(const std::shared_ptr<const CollidingNames>& names) const { return names->normalized; }
+  const std::string& operator()(const std::shared_ptr<const CollidingNames>& names) const {
+    return names->normalized;
+  }
 };
 struct KeptKeyOf {
   const std::string& operator()(const std::shared_ptr<const KeptRecord>& kept) const { return kept->key; }
@@ -177,9 +179,9 @@ struct MetadataImage {
   std::map<NodeId, std::shared_ptr<const BrokerImage>> brokers;
   std::map<std::string, int16_t, std::less<>> features;  ///< finalized levels, without kraft.version
   int16_t kraft_version = 0;                             ///< from a control record of the log
-  std::vector<VoterImage> voters;                        ///< empty with kraft.version 0: settings name them then
-  int64_t next_producer_id = 0;                          ///< first id that no block holds yet
-  std::size_t partition_count = 0;                       ///< of all topics together
+  std::vector<VoterImage> voters;   ///< empty with kraft.version 0: settings name them then
+  int64_t next_producer_id = 0;     ///< first id that no block holds yet
+  std::size_t partition_count = 0;  ///< of all topics together
 
   /// Null if there is no such thing. The result lives as long as the image.
   const TopicImage* topic(std::string_view name) const;

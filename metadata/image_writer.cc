@@ -48,7 +48,8 @@ protocol::RegisterBrokerRecord broker_record(const BrokerImage& broker) {
   return record;
 }
 
-/// The version that the metadata.version asks for, unless what the image holds needs a newer one: nothing may get lost.
+/// The version that the metadata.version asks for, unless what the image holds needs a newer one: nothing may
+/// get lost.
 int16_t version_of(const protocol::RegisterBrokerRecord& record, int16_t metadata_version) {
   int16_t needed = record.is_migrating_zk_broker ? 2 : 1;
   if (!record.log_dirs.empty()) needed = 3;
@@ -71,7 +72,8 @@ void add_feature(RecordList& records, std::string_view name, int16_t level) {
 
 }  // namespace
 
-protocol::PartitionRecord partition_record(const Uuid& topic, PartitionIndex index, const PartitionImage& partition) {
+protocol::PartitionRecord partition_record(const Uuid& topic, PartitionIndex index,
+                                           const PartitionImage& partition) {
   protocol::PartitionRecord record;
   record.partition_id = index.value();
   record.topic_id = topic;

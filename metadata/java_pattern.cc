@@ -19,7 +19,8 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// Recursive descent over the pattern; each function eats what it stands for and says whether that was well-formed.
+/// Recursive descent over the pattern; each function eats what it stands for and says whether that was
+/// well-formed.
 class PatternReader {
  public:
   explicit PatternReader(std::string_view text) : text_(text) {}
@@ -189,7 +190,8 @@ class PatternReader {
   std::size_t position_ = 0;
 };
 
-/// Eats digits (and, for seconds, a fraction of up to nine of them) in front of `unit`; false when there is no such part.
+/// Eats digits (and, for seconds, a fraction of up to nine of them) in front of `unit`; false when there is
+/// no such part.
 bool eat_part(std::string_view& text, char unit, bool with_fraction) {
   std::size_t end = 0;
   if (end < text.size() && text[end] == '+') ++end;

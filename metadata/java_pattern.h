@@ -4,8 +4,9 @@
 
 namespace barnabas::metadata {
 
-/// Whether java.util.regex would compile `pattern`: groups and classes closed, quantifiers behind something, escapes known.
-/// Only the syntax is looked at. Nesting is bounded: what is deeper than a hundred groups is refused.
+/// Whether java.util.regex would compile `pattern`: groups and classes closed, quantifiers behind something,
+/// escapes known. Only the syntax is looked at. Nesting is bounded: what is deeper than a hundred groups is
+/// refused.
 bool is_java_pattern(std::string_view pattern);
 
 /// "PnDTnHnMn.nS", as java.time.Duration reads it, and not negative.

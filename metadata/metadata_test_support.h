@@ -43,8 +43,8 @@ inline protocol::PartitionRecord partition(const Uuid& topic_id, int32_t index) 
   return record;
 }
 
-inline protocol::ConfigRecord config(ConfigResourceType type, std::string_view resource, std::string_view name,
-                                     std::optional<std::string_view> value) {
+inline protocol::ConfigRecord config(ConfigResourceType type, std::string_view resource,
+                                     std::string_view name, std::optional<std::string_view> value) {
   protocol::ConfigRecord record;
   record.resource_type = static_cast<int8_t>(type);
   record.resource_name = resource;

@@ -52,7 +52,8 @@ class ImagePublisher {
   std::mutex
       mutex_;  ///< held while listeners run, so that nobody misses a change between subscription and call
   std::vector<Listener> listeners_;
-  /// Only for as long as a pointer is copied. (std::atomic<std::shared_ptr> of g++ 12 is a lock as well, and has a race.)
+  /// Only for as long as a pointer is copied. (std::atomic<std::shared_ptr> of g++ 12 is a lock as well, and
+  /// has a race.)
   mutable std::mutex current_mutex_;
   MetadataImagePtr current_;
 };

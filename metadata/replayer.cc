@@ -29,7 +29,9 @@ Result<void> Replayer::replay(const protocol::RecordBatchView& batch) {
     } else {
       done = replay_record(*record.value());
     }
-    if (!done) return fail("metadata record at offset " + std::to_string(record.offset.value()), std::move(done).error());
+    if (!done)
+      return fail("metadata record at offset " + std::to_string(record.offset.value()),
+                  std::move(done).error());
   }
   position_ = {batch.last_offset(), batch.partition_leader_epoch(), batch.max_timestamp()};
   return {};
@@ -74,7 +76,8 @@ Result<void> Replayer::replay_control(ByteView key, ByteView value) {
       return {};
     }
     case ControlType::snapshot_header:
-    case ControlType::snapshot_footer: return {};
+    case ControlType::snapshot_footer:
+      return {};
   }
   return {};
 }

@@ -9,19 +9,20 @@
 
 namespace barnabas::metadata {
 
-/// Follows the metadata log: committed batches in, images out. Knows control records and metadata transactions; an image
-/// never shows a part of one. Format: docs/formats/metadata-log.md. One thread.
+/// Follows the metadata log: committed batches in, images out. Knows control records and metadata
+/// transactions; an image never shows a part of one. Format: docs/formats/metadata-log.md. One thread.
 class Replayer {
  public:
   /// `start` is the image that the batches go on from (an empty one, or that of a snapshot).
   explicit Replayer(MetadataImagePtr start);
 
-  /// The next whole batch of the log; its checksum has been verified. ErrorKind::corrupt or unsupported name the offset;
-  /// the replayer is of no use after an error, since going on would show a state that the log does not hold.
+  /// The next whole batch of the log; its checksum has been verified. ErrorKind::corrupt or unsupported name
+  /// the offset; the replayer is of no use after an error, since going on would show a state that the log
+  /// does not hold.
   Result<void> replay(const protocol::RecordBatchView& batch);
 
-  /// The image after everything replayed so far, or nothing while a transaction is open or nothing came since the last
-  /// call.
+  /// The image after everything replayed so far, or nothing while a transaction is open or nothing came since
+  /// the last call.
   Result<std::optional<NextImage>> take();
 
   /// Voters that the last LeaderChange named; empty before the first.

@@ -16,7 +16,9 @@ namespace {
 
 using namespace testing;
 
-MetadataImagePtr empty_image() { return std::make_shared<const MetadataImage>(); }
+MetadataImagePtr empty_image() {
+  return std::make_shared<const MetadataImage>();
+}
 
 MetadataImagePtr kafka_log_image() {
   const std::string log = kafka_file("00000000000000000000.log");
@@ -39,7 +41,8 @@ void expect_same(const MetadataImage& left, const MetadataImage& right) {
     EXPECT_EQ(topic->id, other->id);
     EXPECT_EQ(right.topic(topic->id), other);
     ASSERT_EQ(topic->partition_count(), other->partition_count());
-    for (std::size_t i = 0; i < topic->partitions.size(); ++i) EXPECT_EQ(*topic->partitions[i], *other->partitions[i]);
+    for (std::size_t i = 0; i < topic->partitions.size(); ++i)
+      EXPECT_EQ(*topic->partitions[i], *other->partitions[i]);
   }
   ASSERT_EQ(left.configs.size(), right.configs.size());
   for (const auto& config : left.configs)
@@ -115,8 +118,9 @@ TEST(Snapshot, names_are_twenty_and_ten_digits) {
   const SnapshotId id{Offset{5207}, LeaderEpoch{5}};
   EXPECT_EQ(id.file_name(), "00000000000000005207-0000000005.checkpoint");
   EXPECT_EQ(SnapshotId::parse_file_name(id.file_name()), id);
-  for (const char* name : {"00000000000000005207-0000000005.checkpoint.part", "5207-5.checkpoint", "",
-                           "0000000000000000-207-0000000005.checkpoint", "00000000000000005207-000000000x.checkpoint"})
+  for (const char* name :
+       {"00000000000000005207-0000000005.checkpoint.part", "5207-5.checkpoint", "",
+        "0000000000000000-207-0000000005.checkpoint", "00000000000000005207-000000000x.checkpoint"})
     EXPECT_EQ(SnapshotId::parse_file_name(name), std::nullopt) << name;
 }
 
@@ -178,7 +182,8 @@ std::vector<std::byte> from_hex(const std::string& hex) {
   return bytes;
 }
 
-/// Every golden record of every type and version: applied, or refused with an error, and what is kept is kept byte for byte.
+/// Every golden record of every type and version: applied, or refused with an error, and what is kept is kept
+/// byte for byte.
 TEST(Replayer, every_golden_record_is_applied_or_refused_and_what_is_kept_is_kept_unchanged) {
   const std::string directory = std::string(BARNABAS_SOURCE_DIR) + "/protocol/vectors/messages";
   const auto base = apply(MetadataImage{}, topic("t", id(1)), partition(id(1), 0)).image;

@@ -20,21 +20,25 @@ struct GroupBounds {
 constexpr auto group_bounds = std::to_array<GroupBounds>({
     {"consumer.heartbeat.interval.ms", "group.consumer.min.heartbeat.interval.ms",
      "group.consumer.max.heartbeat.interval.ms"},
-    {"consumer.session.timeout.ms", "group.consumer.min.session.timeout.ms", "group.consumer.max.session.timeout.ms"},
+    {"consumer.session.timeout.ms", "group.consumer.min.session.timeout.ms",
+     "group.consumer.max.session.timeout.ms"},
     {"consumer.assignment.interval.ms", "group.consumer.min.assignment.interval.ms",
      "group.consumer.max.assignment.interval.ms"},
-    {"share.heartbeat.interval.ms", "group.share.min.heartbeat.interval.ms", "group.share.max.heartbeat.interval.ms"},
+    {"share.heartbeat.interval.ms", "group.share.min.heartbeat.interval.ms",
+     "group.share.max.heartbeat.interval.ms"},
     {"share.session.timeout.ms", "group.share.min.session.timeout.ms", "group.share.max.session.timeout.ms"},
     {"share.record.lock.duration.ms", "group.share.min.record.lock.duration.ms",
      "group.share.max.record.lock.duration.ms"},
-    {"share.delivery.count.limit", "group.share.min.delivery.count.limit", "group.share.max.delivery.count.limit"},
+    {"share.delivery.count.limit", "group.share.min.delivery.count.limit",
+     "group.share.max.delivery.count.limit"},
     {"share.partition.max.record.locks", "group.share.min.partition.max.record.locks",
      "group.share.max.partition.max.record.locks"},
     {"share.assignment.interval.ms", "group.share.min.assignment.interval.ms",
      "group.share.max.assignment.interval.ms"},
     {"streams.heartbeat.interval.ms", "group.streams.min.heartbeat.interval.ms",
      "group.streams.max.heartbeat.interval.ms"},
-    {"streams.session.timeout.ms", "group.streams.min.session.timeout.ms", "group.streams.max.session.timeout.ms"},
+    {"streams.session.timeout.ms", "group.streams.min.session.timeout.ms",
+     "group.streams.max.session.timeout.ms"},
     {"streams.assignment.interval.ms", "group.streams.min.assignment.interval.ms",
      "group.streams.max.assignment.interval.ms"},
     {"streams.num.standby.replicas", "", "group.streams.max.standby.replicas"},
@@ -44,13 +48,19 @@ constexpr auto group_bounds = std::to_array<GroupBounds>({
 
 class GroupCheck {
  public:
-  GroupCheck(const ConfigImage& values, const MetadataImage& image, NodeId node, const StaticConfig& static_config)
-      : values_(values), broker_(image, node, static_config), image_(image), node_(node), static_config_(static_config) {}
+  GroupCheck(const ConfigImage& values, const MetadataImage& image, NodeId node,
+             const StaticConfig& static_config)
+      : values_(values),
+        broker_(image, node, static_config),
+        image_(image),
+        node_(node),
+        static_config_(static_config) {}
 
   Result<void> run() const {
     for (const auto& [name, value] : values_.values)
       if (find_group_config(name) == nullptr) return refuse("Unknown group config name: " + name);
-    for (const auto& [name, value] : values_.values) BARNABAS_TRY(check_value(*find_group_config(name), value));
+    for (const auto& [name, value] : values_.values)
+      BARNABAS_TRY(check_value(*find_group_config(name), value));
     for (const GroupBounds& bounds : group_bounds) BARNABAS_TRY(check_bounds(bounds));
     for (const std::string_view kind : {"consumer", "share", "streams"}) BARNABAS_TRY(check_session(kind));
     return check_names();
@@ -66,8 +76,10 @@ class GroupCheck {
     if (definition.name != "share.auto.offset.reset" || value == "latest" || value == "earliest" ||
         (value.starts_with("by_duration:") && is_java_duration(std::string_view(value).substr(12))))
       return {};
-    return refuse("Invalid value " + value + " for configuration share.auto.offset.reset: Invalid value `" + value +
-                  "` for configuration share.auto.offset.reset. The value must be either 'earliest', 'latest' or of the "
+    return refuse("Invalid value " + value + " for configuration share.auto.offset.reset: Invalid value `" +
+                  value +
+                  "` for configuration share.auto.offset.reset. The value must be either 'earliest', "
+                  "'latest' or of the "
                   "format 'by_duration:<PnDTnHnMn.nS>'.");
   }
 
@@ -94,7 +106,8 @@ class GroupCheck {
   }
 
   int64_t in_force(const std::string& name) const {
-    const auto value = effective_topic_config(*find_group_config(name), &values_, image_, node_, static_config_).value;
+    const auto value =
+        effective_topic_config(*find_group_config(name), &values_, image_, node_, static_config_).value;
     return parse_integer(value.value_or("")).value_or(0);
   }
 
@@ -132,9 +145,9 @@ class GroupCheck {
   const StaticConfig& static_config_;
 };
 
-constexpr auto match_keys = std::to_array<std::string_view>({"client_id", "client_instance_id", "client_software_name",
-                                                              "client_software_version", "client_source_address",
-                                                              "client_source_port"});
+constexpr auto match_keys = std::to_array<std::string_view>(
+    {"client_id", "client_instance_id", "client_software_name", "client_software_version",
+     "client_source_address", "client_source_port"});
 
 std::string_view without_blanks(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
@@ -145,7 +158,8 @@ std::string_view without_blanks(std::string_view text) {
 /// "client_id=pattern": exactly one '=' with something on both sides.
 bool is_match_item(std::string_view item) {
   const auto equals = item.find('=');
-  if (equals == item.npos || item.find('=', equals + 1) != item.npos || equals + 1 == item.size()) return false;
+  if (equals == item.npos || item.find('=', equals + 1) != item.npos || equals + 1 == item.size())
+    return false;
   const auto key = without_blanks(item.substr(0, equals));
   return std::ranges::find(match_keys, key) != match_keys.end() &&
          is_java_pattern(without_blanks(item.substr(equals + 1)));
@@ -172,8 +186,9 @@ Result<void> validate_client_metrics_configs(const ConfigImage& values) {
   if (const auto found = values.values.find("interval.ms"); found != values.values.end()) {
     const int64_t interval = parse_integer(found->second).value_or(0);
     if (interval < interval_ms_min || interval > interval_ms_max)
-      return fail(ErrorKind::unsupported, "Invalid value " + std::to_string(interval) +
-                                              " for interval.ms, interval must be between 100 and 3600000 (1 hour)");
+      return fail(ErrorKind::unsupported,
+                  "Invalid value " + std::to_string(interval) +
+                      " for interval.ms, interval must be between 100 and 3600000 (1 hour)");
   }
   if (const auto found = values.values.find("match"); found != values.values.end())
     for (const std::string_view item : split_list(found->second))

@@ -4,17 +4,17 @@
 #include "metadata/image.h"
 #include "metadata/static_config.h"
 
-/// Checks of everything that is to be set on one group, or one subscription to client metrics, together. Rules and texts
-/// as Apache Kafka 4.4 has them.
+/// Checks of everything that is to be set on one group, or one subscription to client metrics, together.
+/// Rules and texts as Apache Kafka 4.4 has them.
 namespace barnabas::metadata {
 
-/// Unknown names come first, then each value for itself, then the limits that the broker's settings (static, or set at
-/// run time for all brokers) put on groups. ErrorKind::invalid.
+/// Unknown names come first, then each value for itself, then the limits that the broker's settings (static,
+/// or set at run time for all brokers) put on groups. ErrorKind::invalid.
 Result<void> validate_group_configs(const ConfigImage& values, const MetadataImage& image, NodeId node,
                                     const StaticConfig& static_config);
 
-/// ErrorKind::invalid for a bad value, ErrorKind::unsupported for an unknown name or an interval out of range: Kafka
-/// answers them with different codes.
+/// ErrorKind::invalid for a bad value, ErrorKind::unsupported for an unknown name or an interval out of
+/// range: Kafka answers them with different codes.
 Result<void> validate_client_metrics_configs(const ConfigImage& values);
 
 }  // namespace barnabas::metadata

@@ -8,8 +8,8 @@
 namespace barnabas::metadata {
 namespace {
 
-/// Sorted. A topic's setting is listed here when changing it changes what the broker does, and only then. Brokers' settings
-/// are in static_config.cc; those of groups and client metrics wait for what they are for.
+/// Sorted. A topic's setting is listed here when changing it changes what the broker does, and only then.
+/// Brokers' settings are in static_config.cc; those of groups and client metrics wait for what they are for.
 constexpr auto effective_on_topics = std::to_array<std::string_view>({
     "cleanup.policy",
     "compression.gzip.level",

@@ -83,7 +83,8 @@ std::optional<ControlType> first_control(const protocol::RecordBatchView& batch)
 }  // namespace
 
 std::string SnapshotId::file_name() const {
-  return padded(end_offset.value(), offset_digits) + "-" + padded(epoch.value(), epoch_digits) + std::string(suffix);
+  return padded(end_offset.value(), offset_digits) + "-" + padded(epoch.value(), epoch_digits) +
+         std::string(suffix);
 }
 
 std::optional<SnapshotId> SnapshotId::parse_file_name(std::string_view name) {
@@ -127,11 +128,12 @@ Result<MetadataImagePtr> read_snapshot(ByteView file, const SnapshotId& id, cons
       return fail(at, std::move(valid).error());
     if (batches.batch().base_offset() != expected)
       return fail(ErrorKind::corrupt, at + ": a batch of offset " +
-                                          std::to_string(batches.batch().base_offset().value()) + ", expected " +
-                                          std::to_string(expected.value()));
+                                          std::to_string(batches.batch().base_offset().value()) +
+                                          ", expected " + std::to_string(expected.value()));
     expected = batches.batch().next_offset();
     const auto control = first_control(batches.batch());
-    if (!header && control != ControlType::snapshot_header) return fail(ErrorKind::corrupt, "no snapshot header");
+    if (!header && control != ControlType::snapshot_header)
+      return fail(ErrorKind::corrupt, "no snapshot header");
     header = true;
     footer = control == ControlType::snapshot_footer;
     BARNABAS_TRY(replayer.replay(batches.batch()));

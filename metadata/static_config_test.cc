@@ -74,7 +74,8 @@ TEST(StaticConfig, the_page_on_settings_says_of_each_whether_it_has_an_effect) {
     const bool listed = text.find("| `" + std::string(definition.name) + "`") != std::string::npos;
     EXPECT_EQ(listed, has_effect(definition.name)) << definition.name;
   }
-  const std::string without = text.substr(text.find("## Without an effect"), text.find("## At run time") - text.find("## Without an effect"));
+  const std::string without = text.substr(text.find("## Without an effect"),
+                                          text.find("## At run time") - text.find("## Without an effect"));
   for (const ConfigDefinition& definition : broker_configs()) {
     const std::string name = "`" + std::string(definition.name) + "`";
     bool listed = false;

@@ -13,7 +13,9 @@ inline constexpr std::string_view cluster_metadata_topic = "__cluster_metadata";
 std::optional<std::string> topic_name_problem(std::string_view name);
 
 /// Whether two names could collide at all: '.' and '_' are one character in metric names.
-inline bool has_collision_character(std::string_view name) { return name.find_first_of("._") != std::string_view::npos; }
+inline bool has_collision_character(std::string_view name) {
+  return name.find_first_of("._") != std::string_view::npos;
+}
 /// The name with every '.' replaced by '_'.
 std::string normalized_topic_name(std::string_view name);
 

@@ -16,13 +16,15 @@ TEST(TopicName, problems_are_told_in_kafkas_words) {
   EXPECT_EQ(topic_name_problem(""), "Topic name is invalid: the empty string is not allowed");
   EXPECT_EQ(topic_name_problem("."), "Topic name is invalid: '.' is not allowed");
   EXPECT_EQ(topic_name_problem(".."), "Topic name is invalid: '..' is not allowed");
-  const std::string other = "' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'";
-  for (const std::string& name : {std::string("a b"), std::string("a/b"), std::string("\u00e4"), std::string("a\0", 2)}) {
+  const std::string other =
+      "' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'";
+  for (const std::string& name :
+       {std::string("a b"), std::string("a/b"), std::string("\u00e4"), std::string("a\0", 2)}) {
     EXPECT_EQ(topic_name_problem(name), "Topic name is invalid: '" + name + other);
   }
   const std::string longest(250, 'x');
-  EXPECT_EQ(topic_name_problem(longest),
-            "Topic name is invalid: the length of '" + longest + "' is longer than the max allowed length 249");
+  EXPECT_EQ(topic_name_problem(longest), "Topic name is invalid: the length of '" + longest +
+                                             "' is longer than the max allowed length 249");
 }
 
 TEST(TopicName, a_point_and_an_underscore_collide) {

@@ -24,7 +24,8 @@ std::optional<std::string> ConnectionCounts::enter(const std::string& listener, 
                                                    const std::string& address) {
   std::lock_guard lock(mutex_);
   if (total_ >= limits_.total) return limit_text("max.connections", limits_.total);
-  if (const auto own = limits_.of_listener.find(listener); own != limits_.of_listener.end()) listener_max = own->second;
+  if (const auto own = limits_.of_listener.find(listener); own != limits_.of_listener.end())
+    listener_max = own->second;
   if (const auto found = of_listener_.find(listener);
       (found == of_listener_.end() ? 0 : found->second) >= listener_max) {
     return limit_text("listener's max.connections", listener_max);

@@ -19,7 +19,8 @@ namespace barnabas::network {
 class ConnectionCounts {
  public:
   explicit ConnectionCounts(const ServerLimits& limits)
-      : limits_{limits.connections_max, limits.connections_per_address_max, limits.connections_per_address, {}} {}
+      : limits_{
+            limits.connections_max, limits.connections_per_address_max, limits.connections_per_address, {}} {}
 
   void set_limits(ConnectionLimits limits) {
     const std::lock_guard lock(mutex_);

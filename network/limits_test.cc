@@ -264,9 +264,9 @@ TEST(Limits, of_connections_change_while_the_server_runs) {
   first.send("one");
   EXPECT_EQ(first.receive(), "one");
   const std::string listener = server.server->bound().front().name;
-  for (const ConnectionLimits& limits :
-       {ConnectionLimits{.total = 1}, ConnectionLimits{.per_address = 1},
-        ConnectionLimits{.of_address = {{"127.0.0.1", 1}}}, ConnectionLimits{.of_listener = {{listener, 1}}}}) {
+  for (const ConnectionLimits& limits : {ConnectionLimits{.total = 1}, ConnectionLimits{.per_address = 1},
+                                         ConnectionLimits{.of_address = {{"127.0.0.1", 1}}},
+                                         ConnectionLimits{.of_listener = {{listener, 1}}}}) {
     server.server->set_connection_limits(limits);
     EXPECT_TRUE(server.connect().closed_within(5s));
     first.send("stays");

@@ -42,7 +42,8 @@ Offset first_uncleanable_offset(std::span<const CleanerSegment> segments, Offset
 struct CleaningNeed {
   Offset first_dirty{0};
   Offset first_uncleanable{0};
-  /// All transactions with records below first_uncleanable are decided, by markers below this: the high watermark.
+  /// All transactions with records below first_uncleanable are decided, by markers below this: the high
+  /// watermark.
   Offset decided_to{0};
   uint64_t clean_bytes = 0;      ///< of segments that begin below first_dirty
   uint64_t cleanable_bytes = 0;  ///< of segments with something in [first_dirty, first_uncleanable)

@@ -120,7 +120,9 @@ void Log::assign_epoch_start(LeaderEpoch epoch, Offset start) {
   state_->note_epoch(epoch, start);
 }
 
-void Log::note_high_watermark() const { state_->note_change(); }
+void Log::note_high_watermark() const {
+  state_->note_change();
+}
 
 uint64_t Log::size_bytes() const {
   std::lock_guard lock(state_->mutex);

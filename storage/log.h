@@ -122,8 +122,8 @@ class Log {
     std::shared_ptr<CompactionCandidates> candidates = nullptr;
     /// The last run ended cleanly (clean-shutdown marker of the directory).
     bool clean = false;
-    /// A recovery leaves the sync of what it found to the caller: prepare_flush and complete_flush. Until then the log
-    /// may not be shown to anybody.
+    /// A recovery leaves the sync of what it found to the caller: prepare_flush and complete_flush. Until
+    /// then the log may not be shown to anybody.
     bool flush_later = false;
     TimestampMs now;
     /// Told of each offset that moves; may be null.
@@ -208,9 +208,10 @@ class Log {
   /// is durable now. Appends and reads go on meanwhile; calls that overlap share their syncs. An error breaks
   /// the log for good. Blocks.
   Result<Offset> flush();
-  /// A flush in two halves, for many logs of one file system: prepare_flush writes what a flush would write and syncs
-  /// nothing; then the caller syncs the file system (io::Disk::sync_file_system), and complete_flush takes note of it.
-  /// Nothing may be appended in between. When the sync fails the log's directory has to go offline. Blocks.
+  /// A flush in two halves, for many logs of one file system: prepare_flush writes what a flush would write
+  /// and syncs nothing; then the caller syncs the file system (io::Disk::sync_file_system), and
+  /// complete_flush takes note of it. Nothing may be appended in between. When the sync fails the log's
+  /// directory has to go offline. Blocks.
   Result<void> prepare_flush();
   void complete_flush();
   /// Something is not known to be durable, or a recovery has left its sync to the caller.
@@ -226,17 +227,19 @@ class Log {
 
   // --- moving to another directory -------------------------------------------------------------------------
 
-  /// For a log that is to become the replica of `source`: appends what it lacks, whole batches with their offsets and
-  /// epochs, about `bytes_max` of them (one batch at least), and follows the source's log start. Returns how many
-  /// bytes came; 0: it has all that the source had. Where the source has other records, or has cut some, they are
-  /// cut here too. Reads from a device, and so belongs on a thread that may wait. ErrorKind::corrupt, or io with
-  /// the source's path, when the source cannot be read: ask source.broken() or its path whose fault it was.
+  /// For a log that is to become the replica of `source`: appends what it lacks, whole batches with their
+  /// offsets and epochs, about `bytes_max` of them (one batch at least), and follows the source's log start.
+  /// Returns how many bytes came; 0: it has all that the source had. Where the source has other records, or
+  /// has cut some, they are cut here too. Reads from a device, and so belongs on a thread that may wait.
+  /// ErrorKind::corrupt, or io with the source's path, when the source cannot be read: ask source.broken() or
+  /// its path whose fault it was.
   Result<uint64_t> follow(Log& source, uint64_t bytes_max, TimestampMs now);
-  /// Takes the source's place: what is still lacking is appended while nobody else can append to the source, which
-  /// then refuses all changes with ErrorKind::closed for good (reads go on). Leader epochs and producers come as
-  /// they are, also those whose batches are gone. `switched` runs while both logs are still locked: whoever
-  /// appends to the source afterwards finds the change made; false from it calls all off (ErrorKind::offline). After an error nothing has changed. Call it when
-  /// little is lacking; it writes to the page cache and syncs nothing.
+  /// Takes the source's place: what is still lacking is appended while nobody else can append to the source,
+  /// which then refuses all changes with ErrorKind::closed for good (reads go on). Leader epochs and
+  /// producers come as they are, also those whose batches are gone. `switched` runs while both logs are still
+  /// locked: whoever appends to the source afterwards finds the change made; false from it calls all off
+  /// (ErrorKind::offline). After an error nothing has changed. Call it when little is lacking; it writes to
+  /// the page cache and syncs nothing.
   Result<void> take_over(Log& source, TimestampMs now, const std::function<bool()>& switched);
   /// Another name for the directory, while it is in use. The caller syncs the parent directory.
   Result<void> move_directory(const std::string& directory);

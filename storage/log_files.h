@@ -43,8 +43,8 @@ class LogFiles {
     std::lock_guard lock(mutex_);
     return directory_;
   }
-  /// Renames the directory. Whoever asks for its name meanwhile waits for the new one; who has asked before and then
-  /// does not find his file asks again (retry_if_renamed).
+  /// Renames the directory. Whoever asks for its name meanwhile waits for the new one; who has asked before
+  /// and then does not find his file asks again (retry_if_renamed).
   Result<void> rename_directory(const std::string& to) {
     std::lock_guard lock(mutex_);
     BARNABAS_TRY(disk_.rename(directory_, to));

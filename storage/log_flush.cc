@@ -104,8 +104,8 @@ bool Log::flush_due(TimestampMs now) const {
 
 namespace {
 
-// As io::replace_file, but for the syncs. Should the power go before somebody else syncs, the file is of no use and
-// recovery makes it again.
+// As io::replace_file, but for the syncs. Should the power go before somebody else syncs, the file is of no
+// use and recovery makes it again.
 Result<void> replace_file_unsynced(io::Disk& disk, const std::string& path, std::string_view content) {
   const std::string temporary = path + ".tmp";
   BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, disk.open(temporary, io::OpenMode::create));
@@ -118,7 +118,8 @@ Result<void> prepare_flush(LogState& log) {  // with flush_mutex held
   BARNABAS_TRY(log.check_writable());
   const Unsynced unsynced = take_unsynced(log);
   if (!unsynced.epochs) return {};
-  auto written = replace_file_unsynced(log.disk(), log.files->path(leader_epoch_checkpoint_name), *unsynced.epochs);
+  auto written =
+      replace_file_unsynced(log.disk(), log.files->path(leader_epoch_checkpoint_name), *unsynced.epochs);
   if (written) return {};
   std::lock_guard lock(log.mutex);
   log.epochs_dirty = true;
@@ -165,7 +166,8 @@ void Log::complete_flush() {
 bool Log::needs_flush() const {
   const LogState& log = *state_;
   std::lock_guard lock(log.mutex);
-  return log.log_end.load() > Offset{0} && (log.changed_since_open || log.recovery_point.load() < log.log_end.load());
+  return log.log_end.load() > Offset{0} &&
+         (log.changed_since_open || log.recovery_point.load() < log.log_end.load());
 }
 
 Result<void> Log::close_clean() {

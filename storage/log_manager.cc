@@ -102,8 +102,7 @@ void LogManager::describe_futures(const Directory& directory, LogDirectoryDescri
     const auto present = get(name);
     const int64_t lag =
         present ? (*present)->log_end_offset() - on_its_way->log->log_end_offset() : int64_t{0};
-    description.partitions.push_back(
-        {name, on_its_way->log->size_bytes(), true, std::max<int64_t>(lag, 0)});
+    description.partitions.push_back({name, on_its_way->log->size_bytes(), true, std::max<int64_t>(lag, 0)});
   }
   std::ranges::sort(description.partitions, {}, &LogDirectoryDescription::Partition::name);
 }
@@ -238,7 +237,8 @@ LogManager::TakenOut LogManager::take_out(const TopicPartition& name, NewName ne
   }
   {
     const std::lock_guard lock(mutex_);
-    // What is deleted while its directory is offline may come back, and is another log than what gets the name now.
+    // What is deleted while its directory is offline may come back, and is another log than what gets the
+    // name now.
     lost_.erase(name);
     for (const auto* map : {&left_behind_, &futures_})
       if (const auto other = map->find(name); other != map->end()) found.push_back(other->second);

@@ -98,10 +98,10 @@ class LogManager {
   /// Opens every partition of every usable directory, on `load_threads` threads of its own. Blocks. An
   /// unreadable log takes its directory offline as above; an error comes only when no directory is left.
   Result<LoadSummary> load(TimestampMs now);
-  /// After load, once the metadata are known: of a partition that lies in two directories (a device failed in the last
-  /// step of a move; or the topic was deleted and made again while one of them was offline) the one that the
-  /// metadata mean stays, by topic id, then by directory; others are set aside. ErrorKind::invalid, naming both
-  /// directories, when that decides nothing. Blocks.
+  /// After load, once the metadata are known: of a partition that lies in two directories (a device failed in
+  /// the last step of a move; or the topic was deleted and made again while one of them was offline) the one
+  /// that the metadata mean stays, by topic id, then by directory; others are set aside. ErrorKind::invalid,
+  /// naming both directories, when that decides nothing. Blocks.
   Result<void> resolve_doubles(const std::function<Assignment(const TopicPartition&)>& assignment);
 
   /// The log of a partition; ErrorKind::not_found, or ErrorKind::offline when it was lost with its directory.
@@ -138,12 +138,14 @@ class LogManager {
   /// and never loaded again. Blocks.
   Result<void> set_aside(const TopicPartition& name);
 
-  // --- moving to another directory of the node (KIP-113); log_manager_moves.cc ---------------------------------
+  // --- moving to another directory of the node (KIP-113); log_manager_moves.cc
+  // ---------------------------------
   //
-  // A replica on its way is a log of its own, in "<topic>-<partition>.<32 hex>-future" of the target. It follows the
-  // present log (Log::follow) until somebody decides that it takes its place: switch_to_future changes places in memory
-  // only, finish_switch gives the directories their names. In between, the metadata must say already that the target
-  // holds the partition, for then a start at any moment goes on with the right one (promote_future).
+  // A replica on its way is a log of its own, in "<topic>-<partition>.<32 hex>-future" of the target. It
+  // follows the present log (Log::follow) until somebody decides that it takes its place: switch_to_future
+  // changes places in memory only, finish_switch gives the directories their names. In between, the metadata
+  // must say already that the target holds the partition, for then a start at any moment goes on with the
+  // right one (promote_future).
 
   struct Future {
     std::shared_ptr<Log> log;
@@ -153,19 +155,22 @@ class LogManager {
   /// The replica that is on its way to another directory.
   std::optional<Future> future(const TopicPartition& name) const;
   std::vector<TopicPartition> futures() const;
-  /// Makes an empty one, or returns the one that is in this directory already. ErrorKind::invalid: the present log is
-  /// there. already_exists: one is on its way to another directory. offline, as in Kafka, also when any other
-  /// directory is offline: a future replica might lie there. Blocks.
-  Result<std::shared_ptr<Log>> create_future(const TopicPartition& name, const Uuid& directory_id, TimestampMs now);
+  /// Makes an empty one, or returns the one that is in this directory already. ErrorKind::invalid: the
+  /// present log is there. already_exists: one is on its way to another directory. offline, as in Kafka, also
+  /// when any other directory is offline: a future replica might lie there. Blocks.
+  Result<std::shared_ptr<Log>> create_future(const TopicPartition& name, const Uuid& directory_id,
+                                             TimestampMs now);
   /// Renames it to "…-delete"; not_found. Blocks.
   Result<void> remove_future(const TopicPartition& name, Instant now);
   /// Writes the checkpoints of the directory that the future replica is in. Blocks.
   Result<void> checkpoint_future(const TopicPartition& name);
-  /// Log::take_over, after which the future replica is the log of that name. `switched` runs while appends are locked out.
+  /// Log::take_over, after which the future replica is the log of that name. `switched` runs while appends
+  /// are locked out.
   Result<void> switch_to_future(const TopicPartition& name, TimestampMs now,
                                 const std::function<void(const std::shared_ptr<Log>&)>& switched);
-  /// Renames what the switch left behind to "…-delete" and the log's own directory to its plain name, durably and in
-  /// this order. Does nothing when that is done. May be called again after ErrorKind::no_space. Blocks.
+  /// Renames what the switch left behind to "…-delete" and the log's own directory to its plain name, durably
+  /// and in this order. Does nothing when that is done. May be called again after ErrorKind::no_space.
+  /// Blocks.
   Result<void> finish_switch(const TopicPartition& name, Instant now);
   /// Those for which finish_switch has something to do. Goes through all logs.
   std::vector<TopicPartition> unfinished_switches() const;
@@ -270,8 +275,8 @@ class LogManager {
   Result<Directory*> reserve_directory(const TopicPartition& name, const CreateOptions& options);
   /// Makes sure that no checkpoint file names a partition that is about to be made anew.
   Result<void> forget_gone(Directory& directory, const TopicPartition& name);
-  /// Renames the directories of a partition (a future replica's and what a switch left behind too), durable after
-  /// sync_names. Returns the new paths.
+  /// Renames the directories of a partition (a future replica's and what a switch left behind too), durable
+  /// after sync_names. Returns the new paths.
   using NewName = std::string (*)(const TopicPartition&, const Uuid&);
   struct TakenOut {
     std::vector<std::pair<Directory*, std::string>> directories;
@@ -282,7 +287,8 @@ class LogManager {
   Result<std::string> rename_out(const TopicPartition& name, const Entry& entry, NewName new_name);
   void delete_later(const TopicPartition& name, const Entry& entry, std::string path, Instant now);
   void describe_futures(const Directory& directory, LogDirectoryDescription& description) const;
-  Result<Directory*> reserve_future(const TopicPartition& name, const Entry& present, const Uuid& directory_id);
+  Result<Directory*> reserve_future(const TopicPartition& name, const Entry& present,
+                                    const Uuid& directory_id);
   void change_places(const TopicPartition& name);
   Result<std::string> leave(const TopicPartition& name, const Entry& left);
   Result<void> name_plainly(const TopicPartition& name, const Entry& arrived);
@@ -329,11 +335,12 @@ class LogManager {
   mutable std::mutex mutex_;
   std::condition_variable name_is_free_;
   std::unordered_map<TopicPartition, Entry> logs_;
-  std::unordered_map<TopicPartition, Entry> futures_;      // on their way to another directory
-  std::unordered_map<TopicPartition, Entry> left_behind_;  // had their place taken, still under the plain name
+  std::unordered_map<TopicPartition, Entry> futures_;  // on their way to another directory
+  std::unordered_map<TopicPartition, Entry>
+      left_behind_;  // had their place taken, still under the plain name
   std::vector<std::pair<TopicPartition, Entry>> doubles_;  // found at start beside one of the same name
-  std::unordered_map<TopicPartition, Directory*> lost_;                        // with their directories
-  std::unordered_set<TopicPartition> busy_names_;                              // being created or taken out
+  std::unordered_map<TopicPartition, Directory*> lost_;    // with their directories
+  std::unordered_set<TopicPartition> busy_names_;          // being created or taken out
   std::unordered_map<std::string, std::shared_ptr<const LogConfig>> configs_;  // while loading
   std::vector<Deletion> deletions_;
   std::function<std::optional<Offset>(const TopicPartition&)> high_watermarks_;

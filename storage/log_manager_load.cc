@@ -104,8 +104,8 @@ void LogManager::list_directory(Directory& directory, Loading& loading) {
     switch (parsed.kind) {
       case DirectoryKind::partition:
       case DirectoryKind::future:
-        loading.tasks.push_back({std::move(parsed.name), &directory, nullptr, entry.name,
-                                 parsed.kind == DirectoryKind::future});
+        loading.tasks.push_back(
+            {std::move(parsed.name), &directory, nullptr, entry.name, parsed.kind == DirectoryKind::future});
         break;
       case DirectoryKind::deleted:
         deletions_.push_back({directory.path_of(entry.name), Instant::min(), &directory});

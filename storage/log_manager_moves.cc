@@ -266,8 +266,8 @@ Result<void> LogManager::finish_switch(const TopicPartition& name, Instant now) 
   return {};
 }
 
-// Takes the plain name away from what a switch left behind. Empty: its directory is offline, which concerns nobody
-// any more. A name that was given in an earlier attempt stays.
+// Takes the plain name away from what a switch left behind. Empty: its directory is offline, which concerns
+// nobody any more. A name that was given in an earlier attempt stays.
 Result<std::string> LogManager::leave(const TopicPartition& name, const Entry& left) {
   if (!is_named_plainly(*left.log, name)) return left.log->directory();
   auto path = rename_out(name, left, &deleted_directory_name);

@@ -18,7 +18,8 @@ class ManyLogsTest : public testing::Test {
   void start_with_dirty_logs() {
     ASSERT_TRUE(node_.start());
     for (int i = 0; i < count; ++i) {
-      const auto made = node_->create(partition("t", i), {.topic_id = Uuid::random(), .directory_id = {}}, node_.wall);
+      const auto made =
+          node_->create(partition("t", i), {.topic_id = Uuid::random(), .directory_id = {}}, node_.wall);
       ASSERT_TRUE(made);
       ASSERT_TRUE(append(**made, value(i), node_.wall));
     }
@@ -88,7 +89,8 @@ TEST_F(ManyLogsTest, keep_all_that_was_durable_when_the_power_goes_while_they_ar
     NodeStorage node(disk, {"/a", "/b"});
     ASSERT_TRUE(node.start());
     for (int i = 0; i < count; ++i) {
-      const auto made = node->create(partition("t", i), {.topic_id = Uuid::random(), .directory_id = {}}, node.wall);
+      const auto made =
+          node->create(partition("t", i), {.topic_id = Uuid::random(), .directory_id = {}}, node.wall);
       ASSERT_TRUE(made && append(**made, value(i), node.wall) && (*made)->flush());
       ASSERT_TRUE(append(**made, "unsynced", node.wall));
     }

@@ -8,8 +8,8 @@
 namespace barnabas::storage {
 namespace {
 
-// Whether the target holds only what the source holds too; if not, where they part. The newest epoch that both know
-// tells, as between a leader and its follower.
+// Whether the target holds only what the source holds too; if not, where they part. The newest epoch that
+// both know tells, as between a leader and its follower.
 Offset common_end(Log& source, Log& target) {
   const Offset end = std::min(source.log_end_offset(), target.log_end_offset());
   const EpochEnd ours = source.end_offset_for_epoch(target.latest_epoch());
@@ -62,7 +62,8 @@ Result<uint64_t> Log::follow(Log& source, uint64_t bytes_max, TimestampMs now) {
   }
   BARNABAS_ASSIGN(const std::vector<std::byte> bytes, read_slice(found->slice));
   BARNABAS_ASSIGN(const auto first, protocol::RecordBatchHeader::parse(bytes));
-  // Records were deleted up to the middle of a batch: the batch comes as a whole, and the start with the next call.
+  // Records were deleted up to the middle of a batch: the batch comes as a whole, and the start with the next
+  // call.
   if (first.base_offset < from && size_bytes() == 0)
     BARNABAS_TRY(truncate_fully_and_start_at(first.base_offset));
   BARNABAS_TRY(append_as_follower(bytes, now));
@@ -86,7 +87,8 @@ Result<void> Log::take_over(Log& source, TimestampMs now, const std::function<bo
   BARNABAS_TRY(to.check_writable());
   BARNABAS_TRY(from.load_producers());
   BARNABAS_TRY(to.load_producers());
-  // From here on all producers are those of the source. The snapshot tells of those that no batch tells of any more.
+  // From here on all producers are those of the source. The snapshot tells of those that no batch tells of
+  // any more.
   std::swap(from.producers, to.producers);
   to.truncate_snapshots(to.log_end.load() - 1);
   if (auto written = to.write_snapshot(to.log_end.load()); !written) {
@@ -106,7 +108,8 @@ Result<void> Log::take_over(Log& source, TimestampMs now, const std::function<bo
   }
   if (!switched()) {
     std::swap(from.producers, to.producers);
-    return fail(ErrorKind::offline, from.files->directory() + " or " + to.files->directory() + " is no longer here");
+    return fail(ErrorKind::offline,
+                from.files->directory() + " or " + to.files->directory() + " is no longer here");
   }
   from.closed.store(true, std::memory_order_release);
   return {};

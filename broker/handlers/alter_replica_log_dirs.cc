@@ -16,7 +16,8 @@ AlterReplicaLogDirsResponse move_all(Call& call, const AlterReplicaLogDirsReques
   std::map<std::string_view, std::map<int32_t, std::string_view>> wanted;
   for (const auto& directory : request.dirs) {
     for (const auto& topic : directory.topics) {
-      for (const int32_t partition : topic.partitions) wanted[topic.name.view()][partition] = directory.path.view();
+      for (const int32_t partition : topic.partitions)
+        wanted[topic.name.view()][partition] = directory.path.view();
     }
   }
   AlterReplicaLogDirsResponse response;
@@ -26,8 +27,8 @@ AlterReplicaLogDirsResponse move_all(Call& call, const AlterReplicaLogDirsReques
     for (const auto& [partition, path] : partitions) {
       auto& answer = result.partitions.emplace_back();
       answer.partition_index = partition;
-      answer.error_code = to_wire(call.services().replicas.move(
-          {std::string(topic), PartitionIndex{partition}}, std::string(path)));
+      answer.error_code = to_wire(
+          call.services().replicas.move({std::string(topic), PartitionIndex{partition}}, std::string(path)));
     }
   }
   return response;

@@ -29,7 +29,8 @@ bool is_software_name(std::string_view text) {
          });
 }
 
-/// From v5 on a client may say which cluster and node it means to talk to: both or neither. ErrorCode::none when it is us.
+/// From v5 on a client may say which cluster and node it means to talk to: both or neither. ErrorCode::none
+/// when it is us.
 ErrorCode check_destination(const Call& call, const ApiVersionsRequest& request) {
   constexpr int32_t not_said = -1;
   if (call.version() < 5 || (!request.cluster_id && request.node_id == not_said)) return ErrorCode::none;

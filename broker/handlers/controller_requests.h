@@ -56,8 +56,8 @@ struct DescribeQuorumHandler {
   }
 };
 
-/// UpdateFeatures (57), v0–v2. Before v2 each feature is answered too when all went well; v0's allow_downgrade means
-/// nothing, as in Kafka: it knows upgrades only.
+/// UpdateFeatures (57), v0–v2. Before v2 each feature is answered too when all went well; v0's
+/// allow_downgrade means nothing, as in Kafka: it knows upgrades only.
 struct UpdateFeaturesHandler {
   using Request = protocol::UpdateFeaturesRequest;
   static void handle(Call call, Request request) {

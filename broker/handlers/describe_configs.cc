@@ -103,8 +103,9 @@ class Describer {
   void take_synonyms(const ConfigDefinition& definition, EffectiveConfig& effective) {
     auto& synonyms = effective.synonyms;
     std::erase_if(synonyms, [](const ConfigValueAt& at) { return at.source != ConfigSource::topic; });
-    const ConfigDefinition* first =
-        definition.synonyms.empty() ? nullptr : metadata::find_broker_config(definition.synonyms.front().name);
+    const ConfigDefinition* first = definition.synonyms.empty()
+                                        ? nullptr
+                                        : metadata::find_broker_config(definition.synonyms.front().name);
     if (first != nullptr) {
       auto above = effective_broker_config(*first, *image_, services_.node, services_.config);
       show_from(first->name, above);
@@ -113,8 +114,8 @@ class Describer {
     effective.source = synonyms.empty() ? ConfigSource::default_config : synonyms.front().source;
   }
 
-  /// Kafka shows, and takes the source from, what it looked at from the setting's own name on: for log.roll.hours not
-  /// log.roll.ms before it, for log.retention.ms nothing while only hours have a value.
+  /// Kafka shows, and takes the source from, what it looked at from the setting's own name on: for
+  /// log.roll.hours not log.roll.ms before it, for log.retention.ms nothing while only hours have a value.
   static void show_from(std::string_view name, EffectiveConfig& effective) {
     auto& synonyms = effective.synonyms;
     const auto own = std::ranges::find_if(synonyms, [&](const ConfigValueAt& at) { return at.name == name; });
@@ -127,7 +128,8 @@ class Describer {
     if (!name.empty()) {
       const auto id = java_integer(name);
       if (!id)
-        return fail(ErrorCode::invalid_request, "Broker id must be an integer, but it is: " + std::string(name));
+        return fail(ErrorCode::invalid_request,
+                    "Broker id must be an integer, but it is: " + std::string(name));
       if (*id != services_.node.value())
         return fail(ErrorCode::invalid_request, "Unexpected broker id, expected " +
                                                     std::to_string(services_.node.value()) +
@@ -145,17 +147,18 @@ class Describer {
     show_from(definition.name, effective);
     const bool set = effective.source != ConfigSource::default_config;
     const bool asked = resource_.configuration_keys && !resource_.configuration_keys->empty();
-    if (!set && (definition.internal || (!asked && (of_all_brokers || shown_when_set_only(definition))))) return;
+    if (!set && (definition.internal || (!asked && (of_all_brokers || shown_when_set_only(definition)))))
+      return;
     if (of_all_brokers && !effective.value) return;
     add(definition, effective, definition.update_mode == metadata::UpdateMode::read_only);
   }
 
-  /// Settings that were set under names that no table has: a listener's own ("listener.name.…"), a plug-in's. Only the
-  /// former can be known not to be secret.
+  /// Settings that were set under names that no table has: a listener's own ("listener.name.…"), a plug-in's.
+  /// Only the former can be known not to be secret.
   void describe_unlisted(bool of_all_brokers) {
-    const auto* own = of_all_brokers
-                          ? nullptr
-                          : image_->config(ConfigResourceType::broker, std::to_string(services_.node.value()));
+    const auto* own =
+        of_all_brokers ? nullptr
+                       : image_->config(ConfigResourceType::broker, std::to_string(services_.node.value()));
     const auto* all = image_->config(ConfigResourceType::broker, "");
     std::set<std::string_view> names;
     const auto collect = [&](const auto& values) {
@@ -171,13 +174,15 @@ class Describer {
   void add_unlisted(std::string_view name, bool of_all_brokers) {
     const ConfigDefinition* base = metadata::find_broker_config(metadata::without_listener_prefix(name));
     EffectiveConfig effective;
-    const auto take = [&](std::string_view key, const std::optional<std::string_view>& value, ConfigSource source) {
+    const auto take = [&](std::string_view key, const std::optional<std::string_view>& value,
+                          ConfigSource source) {
       if (value) effective.synonyms.push_back({std::string(key), std::string(*value), source});
     };
     const std::string own = std::to_string(services_.node.value());
     if (!of_all_brokers)
       take(name, image_->config_value(ConfigResourceType::broker, own, name), ConfigSource::dynamic_broker);
-    take(name, image_->config_value(ConfigResourceType::broker, "", name), ConfigSource::dynamic_default_broker);
+    take(name, image_->config_value(ConfigResourceType::broker, "", name),
+         ConfigSource::dynamic_default_broker);
     if (const auto* given = of_all_brokers ? nullptr : services_.config.given(name))
       take(name, given->value, ConfigSource::static_broker);
     if (effective.synonyms.empty()) return;
@@ -212,7 +217,9 @@ class Describer {
     const std::string_view name = resource_.resource_name;
     if (name.empty()) return fail(ErrorCode::invalid_request, "Broker id must not be empty");
     const auto id = java_integer(name);
-    if (!id) return fail(ErrorCode::invalid_request, "Broker id must be an integer, but it is: " + std::string(name));
+    if (!id)
+      return fail(ErrorCode::invalid_request,
+                  "Broker id must be an integer, but it is: " + std::string(name));
     if (*id != services_.node.value())
       return fail(ErrorCode::invalid_request, "Unexpected broker id, expected " +
                                                   std::to_string(services_.node.value()) + " but received " +
@@ -238,7 +245,8 @@ class Describer {
     entry.is_sensitive = sensitive;
     entry.config_type = unknown ? int8_t{0} : static_cast<int8_t>(definition.type);
     entry.documentation = std::nullopt;
-    if (request_.include_documentation && !unknown) entry.documentation = protocol::String::view_of(definition.documentation);
+    if (request_.include_documentation && !unknown)
+      entry.documentation = protocol::String::view_of(definition.documentation);
     if (!request_.include_synonyms) return;
     for (const ConfigValueAt& at : effective.synonyms) {
       auto& synonym = entry.synonyms.emplace_back();

@@ -6,7 +6,8 @@
 namespace barnabas::broker {
 
 /// DescribeLogDirs (35), v1–v5. Every log directory with its partitions, their sizes and the size of its
-/// volume; a failed one with kafka_storage_error. A replica on its way to the directory is a future one, with what it lacks. A null list is all topics.
+/// volume; a failed one with kafka_storage_error. A replica on its way to the directory is a future one, with
+/// what it lacks. A null list is all topics.
 struct DescribeLogDirsHandler {
   using Request = protocol::DescribeLogDirsRequest;
   static void handle(Call call, Request request);

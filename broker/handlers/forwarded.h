@@ -8,8 +8,9 @@
 
 namespace barnabas::broker {
 
-/// Hands a request to the controller and answers with what it says. `adapt(response, version)` may take away what the
-/// version has no place for. The request borrows from the call's frame, which stays until the answer.
+/// Hands a request to the controller and answers with what it says. `adapt(response, version)` may take away
+/// what the version has no place for. The request borrows from the call's frame, which stays until the
+/// answer.
 template <class Request, class Response, class Adapt>
 void forward(Call call, Request request,
              void (cluster::ControllerGateway::*method)(Request, cluster::ControllerGateway::Done<Response>),
@@ -23,7 +24,8 @@ void forward(Call call, Request request,
 
 template <class Request, class Response>
 void forward(Call call, Request request,
-             void (cluster::ControllerGateway::*method)(Request, cluster::ControllerGateway::Done<Response>)) {
+             void (cluster::ControllerGateway::*method)(Request,
+                                                        cluster::ControllerGateway::Done<Response>)) {
   forward(std::move(call), std::move(request), method, [](Response&, int16_t) {});
 }
 

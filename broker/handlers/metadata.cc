@@ -43,16 +43,15 @@ MetadataResponse::MetadataResponseTopic failed_topic(const MetadataRequest::Meta
 }
 
 bool names_an_id(const MetadataRequest& request) {
-  return request.topics && std::ranges::any_of(*request.topics, [](const auto& wanted) {
-           return !wanted.topic_id.is_zero();
-         });
+  return request.topics &&
+         std::ranges::any_of(*request.topics, [](const auto& wanted) { return !wanted.topic_id.is_zero(); });
 }
 
 /// Before v12 the fields for ids are there but may not be used; then nothing at all is told.
 bool uses_ids_too_early(const Call& call, const MetadataRequest& request) {
-  return call.version() < 12 && request.topics && std::ranges::any_of(*request.topics, [](const auto& wanted) {
-           return !wanted.topic_id.is_zero() || !wanted.name;
-         });
+  return call.version() < 12 && request.topics &&
+         std::ranges::any_of(*request.topics,
+                             [](const auto& wanted) { return !wanted.topic_id.is_zero() || !wanted.name; });
 }
 
 MetadataResponse refuse(const MetadataRequest& request) {

@@ -57,7 +57,8 @@ void set_error(PartitionAnswer& answer, ErrorCode error) {
   answer.log_append_time_ms = -1;
 }
 
-/// A message goes with errors of single records only; the log start with all that Kafka's log, not its request, refuses.
+/// A message goes with errors of single records only; the log start with all that Kafka's log, not its
+/// request, refuses.
 void set_failure(PartitionAnswer& answer, const protocol::ProduceFailure& failure, Offset log_start) {
   set_error(answer, failure.error);
   const bool by_log = !failure.malformed && failure.error != ErrorCode::corrupt_message &&

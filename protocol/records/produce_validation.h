@@ -69,7 +69,8 @@ struct ProduceFailure {
   ErrorCode error;
   std::string message;
   std::vector<RecordError> record_errors;
-  bool malformed = false;  ///< there is not even one batch to look at; told before anything else of the partition
+  bool malformed =
+      false;  ///< there is not even one batch to look at; told before anything else of the partition
 };
 
 /// What a broker does with the `records` of one partition in a Produce request (version 3 and above), where
