@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "cluster/quorum_state.h"
 #include "metadata/delta.h"
+#include "metadata/image_writer.h"
 #include "metadata/record_versions.h"
 #include "metadata/supported_features.h"
 #include "protocol/messages/abort_transaction_record.h"
@@ -122,7 +123,12 @@ Result<void> LocalQuorum::become_leader(TimestampMs now) {
     return std::unexpected(std::move(state).error());
   }
   epoch_ = last + 1;
-  const bool is_new = log_->next_offset() == Offset{0} && image()->features.empty();
+  // What kafka-storage.sh writes is a snapshot of nothing, which nobody reads again once there is a log: what
+  // it says must come first in the log, as a Kafka controller does it.
+  const bool is_formatted = log_->next_offset() == Offset{0} && !image()->features.empty();
+  const bool is_new = log_->next_offset() == Offset{0} && !is_formatted;
+  const metadata::RecordList formatted =
+      is_formatted ? metadata::records_of(*image()) : metadata::RecordList{};
 
   std::vector<metadata::ControlRecord> control{
       metadata::leader_change_record(options_.node_id, {options_.node_id})};
@@ -131,6 +137,10 @@ Result<void> LocalQuorum::become_leader(TimestampMs now) {
     control.push_back(metadata::voters_record(
         {{options_.node_id, options_.directory_id, {options_.controller_endpoint}, {0, new_kraft_version}}}));
   }
+  if (is_formatted && image()->kraft_version > 0) {
+    control.push_back(metadata::kraft_version_record(image()->kraft_version));
+    control.push_back(metadata::voters_record(image()->voters));
+  }
   BARNABAS_TRY(log_->commit_control(control, epoch_, now));
   if (log_->replayer().in_transaction()) {
     metadata::RecordList abort;
@@ -138,6 +148,7 @@ Result<void> LocalQuorum::become_leader(TimestampMs now) {
     BARNABAS_TRY(log_->stage(abort, epoch_, now));
   }
   BARNABAS_TRY(log_->replayer().take());
+  if (is_formatted) BARNABAS_TRY(stage_formatted(formatted, now));
   if (image()->features.empty()) BARNABAS_TRY(stage_bootstrap(now));
   BARNABAS_TRY(stage_controller(now));
   return commit(now);
@@ -149,11 +160,28 @@ Result<void> LocalQuorum::stage(const metadata::RecordList& records, TimestampMs
   return {};
 }
 
-Result<void> LocalQuorum::stage_bootstrap(TimestampMs now) {
-  metadata::RecordList records;
+namespace {
+
+protocol::BeginTransactionRecord begin_bootstrap() {
   protocol::BeginTransactionRecord begin;
   begin.name = protocol::String("Bootstrap records");
-  records.add(begin);
+  return begin;
+}
+
+}  // namespace
+
+Result<void> LocalQuorum::stage_formatted(const metadata::RecordList& formatted, TimestampMs now) {
+  const bool as_transaction = metadata::has_transactions(image()->metadata_version());
+  metadata::RecordList records;
+  if (as_transaction) records.add(begin_bootstrap());
+  for (std::size_t i = 0; i < formatted.size(); ++i) records.add_framed(formatted[i]);
+  if (as_transaction) records.add(protocol::EndTransactionRecord{});
+  return stage(records, now);
+}
+
+Result<void> LocalQuorum::stage_bootstrap(TimestampMs now) {
+  metadata::RecordList records;
+  records.add(begin_bootstrap());
   bool elr = false;
   for (const auto& [name, level] : options_.bootstrap_features) {
     protocol::FeatureLevelRecord record;

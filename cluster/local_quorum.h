@@ -89,6 +89,7 @@ class LocalQuorum {
   Result<void> become_leader(TimestampMs now);
   Result<void> stage(const metadata::RecordList& records, TimestampMs now);
   Result<void> stage_bootstrap(TimestampMs now);
+  Result<void> stage_formatted(const metadata::RecordList& formatted, TimestampMs now);
   Result<void> stage_controller(TimestampMs now);
 
   io::Disk& disk_;

@@ -80,6 +80,23 @@ TEST_F(Quorum, a_new_log_begins_with_leader_change_version_voters_and_the_bootst
             "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ");
 }
 
+TEST_F(Quorum, what_a_directory_was_formatted_with_comes_first_in_its_log) {
+  const std::string formatted = "/data/__cluster_metadata-0/00000000000000000000-0000000000.checkpoint";
+  disk.put_file(formatted, metadata::testing::kafka_file("00000000000000000000-0000000000.checkpoint"));
+  const auto features = [&] {
+    const auto quorum = open();
+    EXPECT_TRUE(quorum) << quorum.error().message;
+    const auto found = (*quorum)->image()->features;
+    EXPECT_TRUE((*quorum)->close_clean(TimestampMs{2000}));
+    return found;
+  };
+  const auto before = features();
+  EXPECT_GT(before.size(), 1u);
+  // A Kafka controller looks into the log alone.
+  ASSERT_TRUE(disk.remove(formatted));
+  EXPECT_EQ(features(), before);
+}
+
 TEST_F(Quorum, the_epoch_follows_quorum_state_when_that_is_ahead_of_the_log) {
   ASSERT_TRUE(write_quorum_state(disk, "/data", {NodeId{1}, LeaderEpoch{40}}, 1, NodeId{1}));
   disk.put_file("/data/__cluster_metadata-0/quorum-state", *disk.content("/data/quorum-state"));

@@ -289,11 +289,13 @@ class Partition(DirectoryTest):
         (self.partition / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAMg\n")
         self.assert_problem(self.partition / "partition.metadata", "AAAAAAAAAAAAAAAAAAAAMg")
 
-    def test_twice(self):
+    def test_twice_is_a_choice_by_the_metadata_and_the_other_one_is_set_aside(self):
         other = next(directory for directory in self.directories if directory != self.of_partition)
         shutil.copytree(self.partition, other / self.partition.name)
         self.assert_problem(f"{TOPIC}-0", self.directories[0], self.directories[1])
-        self.assert_refused(f"{TOPIC}-0", self.directories[0], self.directories[1])
+        self.assert_all_records()
+        self.assertTrue(self.partition.is_dir())
+        self.assertEqual(len(list(other.glob(f"{TOPIC}-0.*-stray"))), 1)
 
     def test_not_there_after_a_clean_stop(self):
         shutil.rmtree(self.partition)

@@ -31,7 +31,7 @@ MISSING_APIS = {
     "TxnOffsetCommit", "DescribeTransactions", "ListTransactions", "DescribeAcls", "CreateAcls", "DeleteAcls",
     "SaslHandshake", "SaslAuthenticate", "CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken",
     "DescribeDelegationToken", "DescribeClientQuotas", "AlterClientQuotas", "DescribeUserScramCredentials",
-    "AlterUserScramCredentials", "AlterReplicaLogDirs", "UnregisterController",
+    "AlterUserScramCredentials", "UnregisterController",
     "ShareGroupHeartbeat", "ShareGroupDescribe", "ShareFetch", "ShareAcknowledge", "InitializeShareGroupState",
     "ReadShareGroupState", "WriteShareGroupState", "DeleteShareGroupState", "ReadShareGroupStateSummary",
     "StreamsGroupHeartbeat", "StreamsGroupDescribe", "StreamsGroupTopologyDescriptionUpdate", "DescribeShareGroupOffsets", "AlterShareGroupOffsets",
