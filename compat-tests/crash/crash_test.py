@@ -80,6 +80,9 @@ class Client:
         self.reader.join()
 
 
+MOVE_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+
+
 class Mover:
     """Moves partitions of some topics to random log directories as long as it lives, whatever becomes of the broker."""
 
@@ -124,9 +127,14 @@ class Mover:
             {"path": target, "topics": [{"name": name[0], "partitions": [name[1]]}]}])
 
     def await_quiet(self):
-        """No partition is on its way any more."""
+        """No partition is on its way any more. The rate is lifted: the client may write faster than it."""
         deadline = time.monotonic() + DUMP_TIMEOUT_S
         with Connection(self.address) as connection:
+            answer = connection.call("IncrementalAlterConfigs", 1, validateOnly=False, resources=[
+                {"resourceType": 4, "resourceName": "", "configs": [
+                    {"name": MOVE_RATE, "configOperation": 0, "value": str(1 << 40)}]}])
+            if answer.responses[0].errorCode != 0:
+                raise Failed(f"the rate of moves cannot be changed: {answer.responses[0].errorMessage}")
             while places(connection, self.prefix)[1]:
                 if time.monotonic() > deadline:
                     raise Failed("a move does not end")
@@ -258,7 +266,7 @@ def main():
         if options.moves:
             broker.properties["log.dirs"] = ",".join(str(broker.home / f"disk{index}") for index in range(3))
             # A move takes long enough to be killed.
-            broker.properties["replica.alter.log.dirs.io.max.bytes.per.second"] = str(20_000_000)
+            broker.properties[MOVE_RATE] = str(50_000_000)
         with broker:
             for first in range(0, options.kills, options.round):
                 if first > 0:
