@@ -293,6 +293,14 @@ void Partition::hold_acknowledgements() {
   sync_ended_.wait(lock, [&] { return !sync_running_; });
 }
 
+void Partition::hold_for_good() {
+  // Goes without the lock: it may be the last to know its move.
+  std::shared_ptr<Mirror> mirror;
+  const std::scoped_lock lock(sync_mutex_);
+  hold();
+  mirror.swap(mirror_);
+}
+
 void Partition::release_acknowledgements() {
   bool start = false;
   {

@@ -130,6 +130,8 @@ class Partition : public std::enable_shared_from_this<Partition> {
   void hold_acknowledgements();
   /// Ends holding and mirroring.
   void release_acknowledgements();
+  /// The broker stops in the middle of a move: lets the mirror go, and acknowledges nothing any more.
+  void hold_for_good();
   /// Another log with the same content, which has just taken over. To be called by whoever locks out appends.
   void replace_log(std::shared_ptr<storage::Log> log);
 

@@ -84,6 +84,14 @@ void ReplicaMover::stop() {
   wake_.notify_all();
   ended_.notify_all();
   for (std::thread& worker : workers) worker.join();
+  // A partition that is mirrored knows its move, which knows the partition: somebody has to let go.
+  std::vector<MovePtr> left;
+  {
+    const std::scoped_lock lock(mutex_);
+    left.swap(moves_);
+  }
+  for (const MovePtr& move : left)
+    if (move->phase != Phase::copying) move->partition->hold_for_good();
 }
 
 std::size_t ReplicaMover::moving() const {
