@@ -139,9 +139,9 @@ class MovingBroker {
     mover.reset();
     assignments.reset();
     controller.reset();
+    services.reset();  // knows partitions in which somebody waits, and so their logs
     node.reset();
     pool.reset();
-    services.reset();
     publisher.reset();
   }
   void stop() {
