@@ -84,7 +84,8 @@ class Moves(ThreeDirectories):
             self.assertEqual(self.alter((target, topic, 0), version=version), {(topic, 0): codes.NONE})
             self.assert_arrives(topic, target)
             self.assertEqual(self.places(topic)[0, False], (target, size, 0))
-            self.assertIn(f"{topic}-0", self.names(target, topic))
+            # The directories get their names once it serves from the new one.
+            self.assertTrue(eventually(lambda: f"{topic}-0" in self.names(target, topic)), self.names(target, topic))
             self.assertFalse([name for name in self.names(target, topic) if name.endswith("-future")])
             self.assertTrue(eventually(lambda: f"{topic}-0" not in self.names(before, topic)))
             self.assertTrue(all(name.endswith("-delete") for name in self.names(before, topic)))
