@@ -132,6 +132,20 @@ class MovingBroker {
   }
 
   void crash() {
+    let_go();
+    node.reset();
+    pool.reset();
+    publisher.reset();
+  }
+  void stop() {
+    let_go();
+    const auto stopped = node->stop();
+    EXPECT_TRUE(stopped) << stopped.error().message;
+    crash();
+  }
+
+  /// Everything that knows logs goes before the node does.
+  void let_go() {
     if (mover) mover->stop();
     if (pool) pool->shut_down();
     if (publisher) image = publisher->current();
@@ -139,17 +153,7 @@ class MovingBroker {
     mover.reset();
     assignments.reset();
     controller.reset();
-    services.reset();  // knows partitions in which somebody waits, and so their logs
-    node.reset();
-    pool.reset();
-    publisher.reset();
-  }
-  void stop() {
-    mover->stop();
-    pool->shut_down();
-    const auto stopped = node->stop();
-    EXPECT_TRUE(stopped) << stopped.error().message;
-    crash();
+    services.reset();
   }
 
   std::shared_ptr<Partition> partition() const { return replicas->find("t", PartitionIndex{0}).partition; }
