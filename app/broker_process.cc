@@ -293,23 +293,22 @@ Result<void> BrokerProcess::Parts::open_all() {
 /// Changing log.dirs must not make the broker forget its topics: metadata lie in the first one unless told.
 /// Nor may a metadata log that was lost: every partition would be a stranger and be set aside.
 Result<void> BrokerProcess::Parts::find_metadata() {
-  constexpr std::string_view name = "/__cluster_metadata-0";
-  const auto has_metadata = [&](const std::string& path) { return disk.exists(path + std::string(name)); };
+  const std::string name = "/" + std::string(storage::metadata_directory_name);
+  const auto has_metadata = [&](const std::string& path) { return disk.exists(path + name); };
   BARNABAS_ASSIGN(const bool in_its_place, has_metadata(metadata_directory));
   if (in_its_place) return {};
   for (const std::string& path : paths)
     if (has_metadata(path).value_or(false))
       return fail(ErrorKind::invalid, metadata_directory + " holds no metadata log, but " + path +
-                                          " does; set metadata.log.dir=" + path + ", or move " + path +
-                                          std::string(name) + " there");
+                                          " does; set metadata.log.dir=" + path + ", or move " + path + name +
+                                          " there");
   for (const std::string& path : paths) {
     const auto entries = disk.list(path);
     if (!entries) continue;
     for (const io::DirectoryEntry& entry : *entries)
       if (storage::parse_directory_name(entry.name).kind == storage::DirectoryKind::partition)
         return fail(ErrorKind::not_found,
-                    metadata_directory + std::string(name) + ": not there, but the partition " + path + "/" +
-                        entry.name +
+                    metadata_directory + name + ": not there, but the partition " + path + "/" + entry.name +
                         " is. Without the metadata log nobody knows its topic: put the log back, or "
                         "set metadata.log.dir to where it is");
   }

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "cluster/metadata_log_damage.h"
 #include "protocol/records/record_batch_builder.h"
+#include "storage/partition_directory.h"
 
 namespace barnabas::cluster {
 namespace {
@@ -63,7 +64,7 @@ Result<std::unique_ptr<MetadataLog>> MetadataLog::open(io::Disk& disk, storage::
                                                        const metadata::MetadataImage& start,
                                                        const MetadataLogSettings& settings, TimestampMs now) {
   std::unique_ptr<MetadataLog> log(
-      new MetadataLog(disk, log_directory + "/" + std::string(metadata_log_directory), settings));
+      new MetadataLog(disk, log_directory + "/" + std::string(storage::metadata_directory_name), settings));
   BARNABAS_TRY(log->load_snapshot(start));
   BARNABAS_TRY(log->open_log(files, clean, now));
   BARNABAS_TRY(log->check_reach());

@@ -17,8 +17,7 @@
 
 namespace barnabas::cluster {
 
-/// The directory of the metadata log below a log directory, and its topic id in partition.metadata.
-inline constexpr std::string_view metadata_log_directory = "__cluster_metadata-0";
+/// The metadata log's topic id in partition.metadata.
 Uuid metadata_topic_id();
 
 struct MetadataLogSettings {

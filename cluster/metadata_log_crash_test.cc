@@ -2,6 +2,7 @@
 // turn. Whatever happens, the next start finds what was acknowledged last, or the change that was under way
 // as a whole. More seeds: BARNABAS_SEEDS=100; one seed again: BARNABAS_SEED=7.
 
+#include "base/test_seeds.h"
 #include "cluster/metadata_log_test_support.h"
 
 namespace barnabas::cluster::testing {
@@ -77,9 +78,8 @@ bool survives(Trouble trouble, uint64_t seed, uint64_t call) {
 }
 
 TEST(MetadataLogCrash, any_call_that_fails_leaves_the_old_state_or_the_new) {
-  const uint64_t only = number_from_environment("BARNABAS_SEED", 0);
-  const uint64_t last = only != 0 ? only : number_from_environment("BARNABAS_SEEDS", 1);
-  for (uint64_t seed = only != 0 ? only : 1; seed <= last; ++seed) {
+  const auto [first, last] = test_seeds(1);
+  for (uint64_t seed = first; seed <= last; ++seed) {
     for (const Trouble trouble : troubles) {
       uint64_t call = 1;
       for (;; ++call) {

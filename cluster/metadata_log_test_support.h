@@ -32,11 +32,6 @@ inline std::string state_of(const metadata::MetadataImage& image) {
   return text;
 }
 
-inline uint64_t number_from_environment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 inline LocalQuorumOptions small_quorum() {
   LocalQuorumOptions options;
   options.log_directory = "/data";

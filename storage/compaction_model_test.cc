@@ -4,9 +4,8 @@
 //
 // More seeds: BARNABAS_SEEDS=5000; one seed again: BARNABAS_SEED=1234.
 
-#include <cstdlib>
-
 #include "storage/compaction_model.h"
+#include "base/test_seeds.h"
 
 namespace barnabas::storage {
 namespace {
@@ -462,15 +461,8 @@ class Simulation {
   bool armed_ = false;
 };
 
-uint64_t from_environment(const char* name, uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-}
-
 TEST(CompactionModel, a_compacted_log_is_what_a_plain_list_says_whatever_the_seed) {
-  const uint64_t only = from_environment("BARNABAS_SEED", 0);
-  const uint64_t first = only != 0 ? only : 1;
-  const uint64_t last = only != 0 ? only : from_environment("BARNABAS_SEEDS", 300);
+  const auto [first, last] = test_seeds(300);
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE("BARNABAS_SEED=" + std::to_string(seed));
     Simulation(seed).run();

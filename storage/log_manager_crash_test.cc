@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "base/test_seeds.h"
 #include "storage/checkpoint_file.h"
 #include "storage/log_manager_test_support.h"
 
@@ -245,17 +246,10 @@ class CrashSimulation {
   uint64_t counter_ = 0;
 };
 
-uint64_t number_from_environment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 // More seeds: BARNABAS_CRASH_SEEDS=5000; one again: BARNABAS_CRASH_SEED=17.
 TEST(PowerCut, leaves_everything_that_was_flushed) {
-  const uint64_t only = number_from_environment("BARNABAS_CRASH_SEED", 0);
-  const uint64_t seeds = number_from_environment("BARNABAS_CRASH_SEEDS", 300);
-  for (uint64_t seed = only != 0 ? only : 1;
-       seed <= (only != 0 ? only : seeds) && !testing::Test::HasFailure(); ++seed)
+  const auto [first, last] = test_seeds(300, "BARNABAS_CRASH");
+  for (uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed)
     CrashSimulation(seed).run();
 }
 

@@ -9,7 +9,6 @@ namespace {
 constexpr std::size_t file_name_bytes_max = 255;
 constexpr std::size_t topic_name_bytes_max = 249;
 constexpr std::size_t unique_digits = 32;
-constexpr std::string_view metadata_directory = "__cluster_metadata-0";
 constexpr std::string_view hex_digits = "0123456789abcdef";
 
 bool is_topic_name(std::string_view name) {
@@ -62,7 +61,7 @@ std::string marked_name(const TopicPartition& name, const Uuid& unique, std::str
 
 PartitionDirectory parse_directory_name(std::string_view name) {
   PartitionDirectory result;
-  if (name == metadata_directory) {
+  if (name == metadata_directory_name) {
     result.kind = DirectoryKind::metadata;
     return result;
   }

@@ -9,6 +9,9 @@
 
 namespace barnabas::storage {
 
+/// The directory of the metadata log below a log directory.
+inline constexpr std::string_view metadata_directory_name = "__cluster_metadata-0";
+
 /// What a name in a log directory stands for. See docs/formats/directory-layout.md.
 enum class DirectoryKind : uint8_t {
   partition,  ///< "<topic>-<partition>"

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 
 #include "base/random.h"
+#include "base/test_seeds.h"
 #include "storage/file_checks.h"
 #include "storage/log_fixture.h"
 
@@ -299,15 +299,8 @@ class Simulation {
   int texts_ = 0;
 };
 
-uint64_t from_environment(const char* name, uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-}
-
 TEST(StoragePowerCut, nothing_flushed_is_lost_whatever_the_seed) {
-  const uint64_t only = from_environment("BARNABAS_SEED", 0);
-  const uint64_t first = only != 0 ? only : 1;
-  const uint64_t last = only != 0 ? only : from_environment("BARNABAS_SEEDS", 300);
+  const auto [first, last] = test_seeds(300);
   for (uint64_t seed = first; seed <= last; ++seed) {
     SCOPED_TRACE("BARNABAS_SEED=" + std::to_string(seed));
     Simulation(seed).run();

@@ -123,18 +123,20 @@ class Describer {
     effective.source = synonyms.empty() ? ConfigSource::default_config : synonyms.front().source;
   }
 
+  /// Else the answer is an error; `or_else` follows the id that was expected.
+  bool is_this_broker(std::string_view name, std::string_view or_else) {
+    const auto id = java_integer(name);
+    if (id && *id == services_.node.value()) return true;
+    fail(ErrorCode::invalid_request, id ? "Unexpected broker id, expected " +
+                                              std::to_string(services_.node.value()) + std::string(or_else) +
+                                              " but received " + std::string(name)
+                                        : "Broker id must be an integer, but it is: " + std::string(name));
+    return false;
+  }
+
   void describe_broker() {
     const std::string_view name = resource_.resource_name;
-    if (!name.empty()) {
-      const auto id = java_integer(name);
-      if (!id)
-        return fail(ErrorCode::invalid_request,
-                    "Broker id must be an integer, but it is: " + std::string(name));
-      if (*id != services_.node.value())
-        return fail(ErrorCode::invalid_request, "Unexpected broker id, expected " +
-                                                    std::to_string(services_.node.value()) +
-                                                    " or empty string, but received " + std::string(name));
-    }
+    if (!name.empty() && !is_this_broker(name, " or empty string,")) return;
     for (const ConfigDefinition& definition : metadata::broker_configs())
       if (wanted(definition.name)) describe_broker_setting(definition, name.empty());
     describe_unlisted(name.empty());
@@ -216,14 +218,7 @@ class Describer {
   void describe_loggers() {
     const std::string_view name = resource_.resource_name;
     if (name.empty()) return fail(ErrorCode::invalid_request, "Broker id must not be empty");
-    const auto id = java_integer(name);
-    if (!id)
-      return fail(ErrorCode::invalid_request,
-                  "Broker id must be an integer, but it is: " + std::string(name));
-    if (*id != services_.node.value())
-      return fail(ErrorCode::invalid_request, "Unexpected broker id, expected " +
-                                                  std::to_string(services_.node.value()) + " but received " +
-                                                  std::string(name));
+    if (!is_this_broker(name, "")) return;
     for (const LoggerState& logger : logger_states()) {
       if (!wanted(logger.name)) continue;
       auto& entry = answer_.configs.emplace_back();

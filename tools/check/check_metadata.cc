@@ -11,6 +11,7 @@
 #include "metadata/replayer.h"
 #include "metadata/snapshot.h"
 #include "storage/batch_scanner.h"
+#include "storage/partition_directory.h"
 #include "tools/check/check_partition.h"
 #include "tools/dump/dump.h"
 
@@ -147,7 +148,8 @@ class MetadataCheck {
 
 MetadataImagePtr check_metadata(io::Disk& disk, const std::string& log_directory, bool clean,
                                 const storage::MetaProperties& owner, Findings& findings) {
-  return MetadataCheck(disk, log_directory + "/" + std::string(metadata_directory_name), owner, findings)
+  return MetadataCheck(disk, log_directory + "/" + std::string(storage::metadata_directory_name), owner,
+                       findings)
       .run(clean);
 }
 

@@ -9,8 +9,6 @@
 
 namespace barnabas::tools {
 
-inline constexpr std::string_view metadata_directory_name = "__cluster_metadata-0";
-
 /// Checks the metadata log below a log directory as any partition and replays it: the newest snapshot, then
 /// every batch. `owner` is the directory's meta.properties. Returns the image, or null when the log says
 /// nothing that can be relied upon; that is a problem then.

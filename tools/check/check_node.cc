@@ -133,7 +133,7 @@ class NodeCheck {
     for (const Directory& directory : directories_) {
       if (!directory.has_metadata) continue;
       if (with != nullptr)
-        findings_.problem(directory.path + "/" + std::string(metadata_directory_name),
+        findings_.problem(directory.path + "/" + std::string(storage::metadata_directory_name),
                           "a second metadata log; the other one is in " + with->path);
       with = &directory;
       image_ = check_metadata(disk_, directory.path, directory.clean, directory.owner, findings_);
