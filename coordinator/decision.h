@@ -1,0 +1,89 @@
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "coordinator/record.h"
+#include "protocol/error_code.h"
+
+namespace barnabas::coordinator {
+
+/// Time as a shard is told it; it has no clock of its own.
+struct Now {
+  Instant instant;      ///< for timers
+  TimestampMs wall{0};  ///< for what is kept
+};
+
+/// Runs once: with `none` when what the answer is based upon is durable, else with the reason why it will
+/// never be.
+using ReadyReply = std::move_only_function<void(protocol::ErrorCode)>;
+
+/// The duty to answer one request, once; it may be kept as long as the answer takes (a member that waits for
+/// a rebalance). What is dropped unanswered closes its connection. Move-only.
+///
+/// A response owns its strings, or borrows from its own request, which lives until it is answered; never from
+/// a shard's state or from another request.
+template <class Response>
+class Reply {
+ public:
+  /// An error code makes the request's error response.
+  using Send = std::move_only_function<void(std::expected<Response, protocol::ErrorCode>)>;
+
+  Reply() = default;
+  Reply(Send send) : send_(std::move(send)) {}
+
+  /// Whether there is still somebody to answer.
+  explicit operator bool() const { return static_cast<bool>(send_); }
+
+  /// For Decision::replies. Empties this.
+  ReadyReply with(Response response) {
+    return [send = std::exchange(send_, nullptr),
+            response = std::move(response)](protocol::ErrorCode error) mutable {
+      if (error == protocol::ErrorCode::none) {
+        send(std::move(response));
+      } else {
+        send(std::unexpected(error));
+      }
+    };
+  }
+  ReadyReply with_error(protocol::ErrorCode refused) {
+    return [send = std::exchange(send_, nullptr), refused](protocol::ErrorCode error) mutable {
+      send(std::unexpected(error == protocol::ErrorCode::none ? refused : error));
+    };
+  }
+
+ private:
+  Send send_;
+};
+
+/// What a shard wants done upon a request, a timer or changed metadata. Making one changes nothing that is
+/// kept in the log: only replaying its records does, and `appended` what is kept in memory alone.
+///
+/// Carried out in this order: the records are appended as one batch, all or nothing; they are replayed;
+/// `appended` runs. Each reply goes out once all that the shard has appended so far is durable, so that no
+/// answer tells of what a power cut could take back. When the append is refused, `refused` runs instead of
+/// replay and `appended`, and each reply gets the error at once.
+struct Decision {
+  std::vector<Record> records = {};
+  /// False: the state has been, or will be by `appended`, changed without them; they are replayed by a start
+  /// only.
+  bool replay = true;
+  std::move_only_function<void()> appended = {};
+  std::move_only_function<void(protocol::ErrorCode)> refused = {};
+  std::vector<ReadyReply> replies = {};
+
+  static Decision answer(ReadyReply reply) {
+    Decision decision;
+    decision.replies.push_back(std::move(reply));
+    return decision;
+  }
+  void append(std::vector<Record> more) {
+    records.insert(records.end(), std::move_iterator(more.begin()), std::move_iterator(more.end()));
+  }
+};
+
+}  // namespace barnabas::coordinator
