@@ -1,0 +1,201 @@
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/assert.h"
+#include "coordinator/decision.h"
+#include "coordinator/group_shard.h"
+
+/// For tests of what decides over a coordinator's log, without the broker that runs it.
+namespace barnabas::coordinator::testing {
+
+/// What became of one request. The response is kept as it came, so its request must live as long.
+template <class Response>
+struct Answer {
+  std::optional<std::expected<Response, protocol::ErrorCode>> content = {};
+  bool dropped = false;  ///< its reply went away unanswered: the connection would be closed
+
+  bool came() const { return content.has_value(); }
+  /// There must be a response.
+  const Response& response() const {
+    BARNABAS_ASSERT(came() && content->has_value());
+    return **content;
+  }
+  /// Of the whole request: refused by whoever runs the shard, or by `with_error`. none: there is a response.
+  protocol::ErrorCode refused() const {
+    BARNABAS_ASSERT(came());
+    return content->has_value() ? protocol::ErrorCode::none : content->error();
+  }
+};
+
+template <class Response>
+using AnswerPtr = std::shared_ptr<Answer<Response>>;
+
+/// A reply, and where its answer will be. Twice answered is a broken invariant.
+template <class Response>
+std::pair<Reply<Response>, AnswerPtr<Response>> reply_and_answer() {
+  struct DropNotice {
+    explicit DropNotice(AnswerPtr<Response> to) : answer(std::move(to)) {}
+    DropNotice(DropNotice&& other) noexcept = default;
+    DropNotice& operator=(DropNotice&&) = delete;
+    ~DropNotice() {
+      if (answer && !answer->came()) answer->dropped = true;
+    }
+    AnswerPtr<Response> answer;
+  };
+  auto answer = std::make_shared<Answer<Response>>();
+  Reply<Response> reply([notice = DropNotice(answer)](std::expected<Response, protocol::ErrorCode> content) {
+    BARNABAS_ASSERT(!notice.answer->came());
+    notice.answer->content = std::move(content);
+  });
+  return {std::move(reply), std::move(answer)};
+}
+
+/// Runs a shard as the broker does: appends, replays, runs timers, lets answers go once they are durable. Its
+/// log may refuse appends, leave durability to the test, and lose what is not durable in a crash.
+template <class Shard>
+class ShardRunner {
+ public:
+  struct Logged {
+    Record record;
+    TimestampMs timestamp;
+    ProducerId producer_id = no_producer_id;
+  };
+  using Make = std::function<std::unique_ptr<Shard>()>;
+
+  /// Begins with an empty log.
+  explicit ShardRunner(Make make) : make_(std::move(make)) { start(); }
+
+  Shard& shard() { return *shard_; }
+  Now now() const { return now_; }
+  const std::vector<Logged>& log() const { return log_; }
+
+  /// Appends fail with this error until it is none again.
+  void refuse_appends(protocol::ErrorCode error) { refusal_ = error; }
+  /// Whether what is appended is durable at once (so it is in the beginning). Switching it on makes all so.
+  void durable_at_once(bool yes) {
+    durable_at_once_ = yes;
+    if (yes) make_durable();
+  }
+  void make_durable() {
+    durable_ = log_.size();
+    while (!waiting_.empty()) {
+      ReadyReply reply = std::move(waiting_.front());
+      waiting_.erase(waiting_.begin());
+      reply(protocol::ErrorCode::none);
+    }
+  }
+
+  /// False: its append was refused.
+  bool carry_out(Decision decision) {
+    if (!decision.records.empty() && refusal_ != protocol::ErrorCode::none) {
+      if (decision.refused) decision.refused(refusal_);
+      for (ReadyReply& reply : decision.replies) reply(refusal_);
+      return false;
+    }
+    for (Record& record : decision.records) {
+      log_.push_back({std::move(record), now_.wall});
+      if (decision.replay) replay(log_.size() - 1);
+    }
+    if (decision.appended) decision.appended();
+    for (ReadyReply& reply : decision.replies) waiting_.push_back(std::move(reply));
+    if (durable_at_once_) make_durable();
+    return true;
+  }
+
+  /// Time passes; each timer runs when it is due. One whose records are refused comes again 500 ms later.
+  void advance(std::chrono::milliseconds by) {
+    const Now end{now_.instant + by, TimestampMs(now_.wall.value() + by.count())};
+    while (true) {
+      const std::optional<Instant> next = shard_->timers().next();
+      if (!next || *next > end.instant) break;
+      move_to(std::max(*next, now_.instant));
+      while (auto due = shard_->timers().take_due(now_.instant)) {
+        if (!carry_out(due->fire(now_)))
+          shard_->timers().set(due->name, now_.instant + std::chrono::milliseconds(500),
+                               std::move(due->fire));
+      }
+    }
+    move_to(end.instant);
+  }
+
+  /// The process dies: answers that were not sent are lost, and so is the log behind the first `kept` records
+  /// (at least all that is durable). Another one loads the rest.
+  void crash(std::size_t kept) {
+    BARNABAS_ASSERT(kept >= durable_ && kept <= log_.size());
+    waiting_.clear();
+    shard_.reset();
+    log_.resize(kept);
+    durable_ = kept;
+    start();
+  }
+  void crash() { crash(log_.size()); }
+  std::size_t durable() const { return durable_; }
+
+ private:
+  void start() {
+    shard_ = make_();
+    for (std::size_t i = 0; i < log_.size(); ++i) replay(i);
+    carry_out(shard_->loaded(now_));
+  }
+
+  void replay(std::size_t at) {
+    const Logged& logged = log_[at];
+    std::optional<ByteView> value;
+    if (logged.record.value) value = ByteView(*logged.record.value);
+    const auto replayed = shard_->replay({.key = logged.record.key,
+                                          .value = value,
+                                          .offset = Offset(static_cast<int64_t>(at)),
+                                          .timestamp = logged.timestamp,
+                                          .producer_id = logged.producer_id});
+    BARNABAS_ASSERT(replayed.has_value());
+  }
+
+  void move_to(Instant instant) {
+    const auto by = std::chrono::duration_cast<std::chrono::milliseconds>(instant - now_.instant);
+    now_ = {instant, TimestampMs(now_.wall.value() + by.count())};
+  }
+
+  Make make_;
+  std::unique_ptr<Shard> shard_;
+  std::vector<Logged> log_;
+  std::size_t durable_ = 0;
+  bool durable_at_once_ = true;
+  std::vector<ReadyReply> waiting_;
+  protocol::ErrorCode refusal_ = protocol::ErrorCode::none;
+  Now now_{Instant{} + std::chrono::hours(1), TimestampMs(1'750'000'000'000)};
+};
+
+/// Groups over an empty image with default settings, and member ids that count up.
+class GroupShardRunner : public ShardRunner<GroupShard> {
+ public:
+  explicit GroupShardRunner(std::function<void(ShardEnvironment&)> adjust = {})
+      : ShardRunner([adjust = std::move(adjust), ids = std::make_shared<uint64_t>(0)] {
+          static const metadata::StaticConfig config;
+          ShardEnvironment environment{.node = NodeId(1),
+                                       .config = config,
+                                       .settings = GroupSettings::of(config),
+                                       .image = std::make_shared<metadata::MetadataImage>()};
+          environment.random_uuid = [ids] {
+            Uuid id;
+            uint64_t number = ++*ids;
+            for (std::size_t at = id.bytes.size(); number != 0; number >>= 8)
+              id.bytes[--at] = static_cast<std::byte>(number & 0xff);
+            return id;
+          };
+          if (adjust) adjust(environment);
+          return std::make_unique<GroupShard>(std::move(environment));
+        }) {}
+
+  RequestContext context(int16_t version) const {
+    return {.version = version, .client_id = "client", .client_host = "/127.0.0.1", .now = now()};
+  }
+};
+
+}  // namespace barnabas::coordinator::testing
