@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "broker/error_map.h"
+#include "broker/handlers/topic_description.h"
 #include "protocol/messages/produce_response.h"
 #include "protocol/records/produce_validation.h"
 
@@ -17,6 +18,8 @@ using protocol::ProduceResponse;
 using PartitionAnswer = ProduceResponse::PartitionProduceResponse;
 
 constexpr int16_t first_version_by_id = 13;
+/// The one client that may write into the broker's own topics, as in Kafka, where it names itself so too.
+constexpr std::string_view admin_client = "__admin_client";
 
 /// An answer that waits for the disk: the last partition to become durable sends it.
 struct PendingProduce {
@@ -139,6 +142,9 @@ class Produce {
     const bool bad_acks = request_.acks < -1 || request_.acks > 1;
     if (bad_acks && (batch || !batch.error().malformed))
       return set_error(answer, ErrorCode::invalid_required_acks);
+    if ((batch || !batch.error().malformed) && is_internal_topic(partition.name().topic) &&
+        call_.client_id() != admin_client)
+      return set_error(answer, ErrorCode::invalid_topic_exception);
     if (!batch) return set_failure(answer, batch.error(), partition.log().log_start_offset());
 
     const auto appended = partition.append(batch->bytes, wait_for_disk_, now_);

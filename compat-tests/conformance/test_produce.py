@@ -95,6 +95,18 @@ class Acknowledgement(ConformanceTest):
                 retries += 1
         self.assertLessEqual(retries, differ("retries-after-creation"))
 
+    def test_only_the_admin_client_writes_into_the_brokers_own_topics(self):
+        topic, partition = "__consumer_offsets", 7
+        self.assertIn(self.client.create(topic, 50).errorCode, (codes.NONE, codes.TOPIC_ALREADY_EXISTS))
+        self.client.await_usable(topic, 50)
+        before = self.client.end_offset(topic, partition)
+        keyed = Batch(keys=(b"k",)).encode()
+        for acks in (1, -1):
+            got = self.client.produce(topic, keyed, partition, 9, acks)
+            self.assertEqual((got.errorCode, got.baseOffset, got.logStartOffset, got.errorMessage),
+                             (codes.INVALID_TOPIC, -1, -1, None))
+        self.assertEqual(self.client.end_offset(topic, partition), before)
+
     @unittest.skipIf(differ("produce-null-records") is None, "Apache Kafka never answers")
     def test_null_records_are_an_invalid_record(self):
         topic, topic_id = self.new_topic_with_id()
