@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <expected>
 #include <functional>
 #include <iterator>
 #include <utility>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/clock.h"
 #include "coordinator/record.h"
 #include "protocol/error_code.h"
@@ -83,6 +85,28 @@ struct Decision {
   }
   void append(std::vector<Record> more) {
     records.insert(records.end(), std::move_iterator(more.begin()), std::move_iterator(more.end()));
+  }
+  /// What several parts of a shard want becomes one: carried out or refused together. Both must want their
+  /// records replayed, or neither.
+  void add(Decision other) {
+    BARNABAS_ASSERT(replay == other.replay || records.empty() || other.records.empty());
+    if (records.empty()) replay = other.replay;
+    append(std::move(other.records));
+    appended = both(std::move(appended), std::move(other.appended));
+    refused = both(std::move(refused), std::move(other.refused));
+    std::ranges::move(other.replies, std::back_inserter(replies));
+  }
+
+ private:
+  template <class... Args>
+  static std::move_only_function<void(Args...)> both(std::move_only_function<void(Args...)> first,
+                                                     std::move_only_function<void(Args...)> second) {
+    if (!first) return second;
+    if (!second) return first;
+    return [first = std::move(first), second = std::move(second)](Args... args) mutable {
+      first(args...);
+      second(args...);
+    };
   }
 };
 

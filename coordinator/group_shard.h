@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "coordinator/decision.h"
 #include "coordinator/group.h"
+#include "coordinator/offset_protocol.h"
 #include "coordinator/shard_environment.h"
 #include "metadata/publisher.h"
 
@@ -27,6 +28,8 @@ struct ReplayedRecord {
 class GroupShard {
  public:
   explicit GroupShard(ShardEnvironment environment);
+  GroupShard(const GroupShard&) = delete;  // its parts refer to each other
+  GroupShard& operator=(const GroupShard&) = delete;
 
   // --- for whoever runs it
   // -----------------------------------------------------------------------------------
@@ -45,9 +48,31 @@ class GroupShard {
   Decision unload();
   Timers& timers() { return environment_.timers; }
 
+  // --- requests about offsets (offset_protocol.h)
+  // -----------------------------------------------------------------------------------
+
+  Decision commit_offsets(const RequestContext& context, const protocol::OffsetCommitRequest& request,
+                          Reply<protocol::OffsetCommitResponse> reply) {
+    return offsets_.commit(context, request, std::move(reply));
+  }
+  Decision fetch_offsets(const RequestContext& context, const OffsetProtocol::GroupToFetch& group,
+                         bool require_stable, Reply<OffsetProtocol::FetchedGroup> reply) {
+    return offsets_.fetch(context, group, require_stable, std::move(reply));
+  }
+  Decision delete_offsets(const RequestContext& context, const protocol::OffsetDeleteRequest& request,
+                          Reply<protocol::OffsetDeleteResponse> reply) {
+    return offsets_.delete_offsets(context, request, std::move(reply));
+  }
+  Decision delete_groups(const RequestContext& context, const std::vector<protocol::String>& ids,
+                         Reply<std::vector<OffsetProtocol::DeletedGroup>> reply) {
+    return offsets_.delete_groups(context, ids, std::move(reply));
+  }
+  const OffsetProtocol& offsets() const { return offsets_; }
+
  private:
   ShardEnvironment environment_;
   GroupTable groups_;
+  OffsetProtocol offsets_{environment_, groups_};
 };
 
 }  // namespace barnabas::coordinator

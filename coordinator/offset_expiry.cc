@@ -1,0 +1,104 @@
+#include "coordinator/offset_protocol.h"
+#include "coordinator/offset_records.h"
+
+namespace barnabas::coordinator {
+namespace {
+
+constexpr std::string_view expiry_timer = "offsets.expiry";
+constexpr std::string_view deleted_topics_timer = "offsets.deleted-topics";
+
+// One decision is one batch; what is left over comes with the next one.
+constexpr std::size_t tombstone_bytes_max = 256 * 1024;
+
+}  // namespace
+
+struct OffsetProtocol::Tombstones {
+  std::vector<Record> records;
+  std::size_t bytes = 0;
+
+  bool is_full() const { return bytes >= tombstone_bytes_max; }
+  void add(const OffsetKey& key) {
+    records.push_back(offset_tombstone(key));
+    bytes += records.back().key.size();
+  }
+};
+
+Decision OffsetProtocol::loaded(const Now& now) {
+  environment_.timers.set(expiry_timer, now.instant + environment_.settings.offsets_check_interval,
+                          [this](const Now& later) { return expire(later); });
+  // Topics that were deleted while nobody led this partition.
+  return drop_deleted_topics(now);
+}
+
+Decision OffsetProtocol::metadata_changed(const metadata::MetadataChanges& changes, const Now& now) {
+  return changes.deleted_topics.empty() && !changes.all ? Decision() : drop_deleted_topics(now);
+}
+
+// The image is never older than the election that made this broker the leader, and no offset in the log was
+// committed by anybody who knew more than that: what the image does not have was deleted.
+Decision OffsetProtocol::drop_deleted_topics(const Now& now) {
+  Tombstones tombstones;
+  const auto drop = [&](const std::string& group, const OffsetStore::Table::Topics& topics) {
+    for (const auto& topic : topics) {
+      const auto* image = environment_.image->topic(*topic.name);
+      for (const auto& [index, offset] : topic.partitions) {
+        if (tombstones.is_full()) return;
+        const OffsetKey key{group, *topic.name, index};
+        // A tombstone would take an offset of the new topic along with a pending one of the old.
+        const CommittedOffset* committed = store_.find(key);
+        if (!is_current(offset, image) && (committed == nullptr || !is_current(*committed, image)))
+          tombstones.add(key);
+      }
+    }
+  };
+  for (const auto& [group, topics] : store_.committed()) drop(group, topics);
+  for (const auto& [producer, offsets] : store_.transactions())
+    for (const auto& [group, topics] : offsets) drop(group, topics);
+  // Again until nothing is left; should the append be refused, it is tried once more.
+  const auto again = [this](const Now& later) { return drop_deleted_topics(later); };
+  Decision decision;
+  if (tombstones.records.empty()) return decision;
+  decision.records = std::move(tombstones.records);
+  environment_.timers.set(deleted_topics_timer, now.instant + std::chrono::seconds(1), again);
+  return decision;
+}
+
+bool OffsetProtocol::expire_offsets(const Group& group, const Now& now, Tombstones& tombstones) const {
+  bool all_gone = store_.pending().group(group.id()) == nullptr;
+  const auto* topics = store_.committed().group(group.id());
+  if (topics == nullptr) return all_gone;
+  const auto retention = environment_.settings.offsets_retention;
+  for (const auto& topic : *topics) {
+    const bool is_subscribed = group.is_subscribed_to(*topic.name);
+    for (const auto& [index, offset] : topic.partitions) {
+      const OffsetKey key{group.id(), *topic.name, index};
+      OffsetAge age{*topic.name, offset.committed_at, std::nullopt};
+      if (offset.expires_at != no_timestamp) age.expires_at = offset.expires_at;
+      if (!is_subscribed && !tombstones.is_full() && !store_.is_pending(key) &&
+          group.offset_is_expired(age, now.wall, retention)) {
+        tombstones.add(key);
+      } else {
+        all_gone = false;
+      }
+    }
+  }
+  return all_gone;
+}
+
+Decision OffsetProtocol::expire(const Now& now) {
+  Tombstones tombstones;
+  for (const auto& [id, group] : groups_) {
+    if (tombstones.is_full()) break;
+    if (expire_offsets(*group, now, tombstones) && group->may_be_removed(now.wall))
+      group->tombstones(tombstones.records);
+  }
+  const auto pause =
+      tombstones.is_full() ? std::chrono::milliseconds(0) : environment_.settings.offsets_check_interval;
+  environment_.timers.set(expiry_timer, now.instant + pause,
+                          [this](const Now& later) { return expire(later); });
+  Decision decision;
+  decision.records = std::move(tombstones.records);
+  return decision;
+}
+
+}  // namespace barnabas::coordinator
