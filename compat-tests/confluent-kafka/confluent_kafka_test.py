@@ -13,13 +13,13 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "harness"))
 
-import confluent_environment  # noqa: E402
+import python_environment  # noqa: E402
 import suite  # noqa: E402
 from broker import Broker  # noqa: E402
 
 TIMEOUT_S = 30
 
-confluent_environment.enter(__file__)
+python_environment.enter("confluent-kafka", __file__)
 
 import confluent_kafka  # noqa: E402
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition  # noqa: E402

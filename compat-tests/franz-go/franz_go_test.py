@@ -3,7 +3,6 @@
 
 import os
 import pathlib
-import re
 import subprocess
 import sys
 
@@ -14,18 +13,8 @@ sys.path.insert(0, str(HARNESS))
 import suite  # noqa: E402
 
 
-def require_go():
-    """The Go that go.mod asks for, since Debian's is often too old and would only give a puzzling error."""
-    suite.require_tools("go")
-    wanted = re.search(r"^go (\d+)\.(\d+)", (HERE / "go.mod").read_text(), re.MULTILINE)
-    printed = subprocess.run(["go", "version"], capture_output=True, text=True, cwd=HERE.parent).stdout
-    found = re.search(r"go(\d+)\.(\d+)", printed)
-    if found is None or tuple(map(int, found.groups())) < tuple(map(int, wanted.groups())):
-        suite.skip(f"go {wanted[1]}.{wanted[2]} or newer is needed, here is: {printed.strip()}")
-
-
 def main():
-    require_go()
+    suite.require_go(HERE)
     program = suite.build_directory("franz-go") / "franzgo.test"
     if subprocess.run(["go", "test", "-c", "-o", program, "."], cwd=HERE).returncode != 0:
         sys.exit("FAILED: go test -c")

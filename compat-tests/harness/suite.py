@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,16 @@ def require_tools(*names):
     for name in names:
         if shutil.which(name) is None:
             skip(f"no {name} here")
+
+
+def require_go(module):
+    """The Go that the go.mod in this folder asks for, since Debian's is often too old and gives a puzzling error."""
+    require_tools("go")
+    wanted = re.search(r"^go (\d+)\.(\d+)", (module / "go.mod").read_text(), re.MULTILINE)
+    printed = subprocess.run(["go", "version"], capture_output=True, text=True, cwd=module.parent).stdout
+    found = re.search(r"go(\d+)\.(\d+)", printed)
+    if found is None or tuple(map(int, found.groups())) < tuple(map(int, wanted.groups())):
+        skip(f"go {wanted[1]}.{wanted[2]} or newer is needed, here is: {printed.strip()}")
 
 
 def require_kafka():

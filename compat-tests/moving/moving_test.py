@@ -18,10 +18,10 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 for room in ("compat-tests/harness", "compat-tests/conformance", "tools/peers/kafka"):
     sys.path.append(str(PROJECT / room))
 
-import confluent_environment  # noqa: E402
+import python_environment  # noqa: E402
 import suite  # noqa: E402
 
-confluent_environment.enter(__file__)
+python_environment.enter("confluent-kafka", __file__)
 
 import cluster as peer  # noqa: E402
 import history  # noqa: E402

@@ -1,0 +1,16 @@
+module barnabas/compat/franzgo/groupmember
+
+go 1.26.0
+
+replace barnabas/compat/groupmember => ../../groups/go
+
+require (
+	barnabas/compat/groupmember v0.0.0
+	github.com/twmb/franz-go/pkg/kmsg v1.15.1
+)
+
+require (
+	github.com/klauspost/compress v1.20.3 // indirect
+	github.com/pierrec/lz4/v4 v4.1.33 // indirect
+	github.com/twmb/franz-go v1.22.3
+)

@@ -1,0 +1,62 @@
+"""The clients that live through the scenario: how each is installed or built, its program, and its modes."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+CLIENTS = HERE.parent
+sys.path.append(str(CLIENTS / "harness"))
+
+import python_environment  # noqa: E402
+import suite  # noqa: E402
+
+CLASSIC, COOPERATIVE, CONSUMER = "classic", "cooperative", "consumer"
+
+
+def python(client):
+    return [python_environment.python(client), "-B", CLIENTS / client / "group_member.py"]
+
+
+def go(client):
+    directory = CLIENTS / client / "group_member"
+    suite.require_go(directory)
+    program = suite.build_directory(client) / "group_member"
+    if subprocess.run(["go", "build", "-o", program, "."], cwd=directory).returncode != 0:
+        sys.exit("FAILED: go build")
+    return [program]
+
+
+def node(client):
+    """npm puts its modules beside package.json, so that goes to the build directory, and so does the program."""
+    suite.require_tools("node", "npm")
+    source, home = CLIENTS / client, suite.build_directory(client)
+    lock = home / "package-lock.json"
+    if not (home / "node_modules").exists() or lock.read_text() != (source / lock.name).read_text():
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(source / name, home)
+        if subprocess.run(["npm", "ci", "--silent", "--ignore-scripts"], cwd=home).returncode != 0:
+            suite.skip(f"npm could not install {client}")
+    return ["node", shutil.copy(source / "group_member.js", home)]
+
+
+def java(_client):
+    classpath = suite.compile_java("java-group", [CLIENTS / "java" / "group" / "GroupMember.java"], suite.require_kafka())
+    command = suite.java_command(classpath, "GroupMember")
+    command[1:1] = ["-XX:TieredStopAtLevel=1"]
+    return command
+
+
+# Its folder's name → how to make its command, and its modes.
+INSTALLED = {
+    "confluent-kafka": (python, (CLASSIC, COOPERATIVE, CONSUMER)),
+    "java": (java, (CLASSIC, COOPERATIVE, CONSUMER)),
+    "franz-go": (go, (CLASSIC, COOPERATIVE, CONSUMER)),
+    "sarama": (go, (CLASSIC, COOPERATIVE)),
+    "kafka-go": (go, (CLASSIC,)),
+    "kafkajs": (node, (CLASSIC,)),
+    "aiokafka": (python, (CLASSIC,)),
+    "kafka-python": (python, (CLASSIC, COOPERATIVE)),
+}
+BUILT_WITH_BARNABAS = {"librdkafka": (CLASSIC, COOPERATIVE)}

@@ -1,0 +1,3 @@
+module barnabas/compat/groupmember
+
+go 1.26.0

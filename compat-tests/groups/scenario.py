@@ -1,0 +1,286 @@
+"""One life of a group, the same for every client: members come, go and die, and so does the broker.
+
+A client is a program `COMMAND… BOOTSTRAP GROUP TOPIC NAME MODE SESSION_MS`. It joins, consumes from the earliest offset
+on, commits, and writes what happens to standard output, each line in one write:
+
+    NAME assigned 0,2           all partitions that it has from now on; `-` where it has none
+    NAME consumed 0 17          partition and offset of a record, in the order of reading
+    NAME committing 0:18,2:5    before it commits: the offsets of the next records
+    NAME committed 0:18,2:5     the broker has acknowledged that
+    NAME refused WHY            … or has not
+    NAME closed                 it has left the group; it ends with 0
+
+It commits when 20 records are pending, when there was nothing to read for 0.3 s, and when partitions are revoked. At
+the end of standard input it commits and leaves. All members write to the same pipe: the lines are in the order of time.
+"""
+
+import os
+import pathlib
+import select
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from ledger import Ledger
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "conformance"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
+
+import codes  # noqa: E402
+from base import Client  # noqa: E402
+from broker import HOST, BrokerError  # noqa: E402
+from client import ConnectionClosed  # noqa: E402
+from records import batch  # noqa: E402
+from wire import WireError  # noqa: E402
+
+PARTITIONS = 6
+SESSION_MS = 6000
+RECORDS_A_BATCH = 3
+BATCH_EVERY_S = 0.05  # of each topic
+STEP_TIMEOUT_S = 60
+SAID_AT_THE_END = 4000
+
+PROPERTIES = {
+    "offsets.topic.num.partitions": "4",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.session.timeout.ms": str(SESSION_MS),
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "500",
+    "log.retention.ms": "-1",
+}
+
+
+class ScenarioFailed(Exception):
+    pass
+
+
+class Producer(threading.Thread):
+    """Sends records to all topics all the time; a broker that is away is waited for."""
+
+    def __init__(self, port, topics):
+        super().__init__(daemon=True)
+        self.port = port
+        self.topics = topics
+        self.client = None
+        self.ended = threading.Event()
+
+    def run(self):
+        number = 0
+        while not self.ended.wait(BATCH_EVERY_S):
+            try:
+                self.client = self.client or Client((HOST, self.port))
+                for topic in self.topics:
+                    values = [b"%d" % (number * RECORDS_A_BATCH + i) for i in range(RECORDS_A_BATCH)]
+                    self.client.produce(topic, batch(*values), partition=number % PARTITIONS)
+                number += 1
+            except (OSError, ConnectionClosed, WireError):
+                self.client = None
+
+    def end(self):
+        self.ended.set()
+        self.join()
+
+
+class Group:
+    """One group of one client in one of its modes, on a topic of its own."""
+
+    def __init__(self, mode, command):
+        self.mode = mode
+        self.command = [str(part) for part in command]
+        self.name = f"group-{mode}"
+        self.topic = f"topic-{mode}"
+        self.ledger = Ledger(PARTITIONS)
+        self.members = {}  # name → process
+
+    def settled(self):
+        """Each partition has an owner that lives, and nobody has two more than another."""
+        shares = self.ledger.shares(self.members)
+        return sum(shares.values()) == PARTITIONS and max(shares.values()) - min(shares.values()) <= 1
+
+    def committed_to(self, offsets):
+        return all(partition.committed >= offset for partition, offset in zip(self.ledger.partitions, offsets))
+
+    def __str__(self):
+        owners = ", ".join(f"{p.owner} at {p.position}, committed {p.committed}" for p in self.ledger.partitions)
+        return f"{self.mode}: members {', '.join(self.members)}; {owners}"
+
+
+class Scenario:
+    def __init__(self, broker, groups):
+        self.broker = broker
+        self.groups = {group.mode: group for group in groups}
+        self.reader, self.writer = os.pipe()
+        os.set_blocking(self.reader, False)
+        self.complained = tempfile.TemporaryFile("w+")
+        self.rest = b""
+        self.history = []
+        self.started = time.monotonic()
+
+    def run(self):
+        client = Client((HOST, self.broker.port))
+        for group in self.groups.values():
+            client.create_usable(group.topic, PARTITIONS)
+        producer = Producer(self.broker.port, [group.topic for group in self.groups.values()])
+        producer.start()
+        try:
+            self.live()
+            producer.end()
+            self.end()
+        except (ScenarioFailed, BrokerError):
+            self.show()
+            raise
+        finally:
+            producer.ended.set()
+            self.kill_all()
+
+    def live(self):
+        self.step("two members share", self.start, "a", "b")
+        self.step("a third one joins", self.start, "c")
+        self.step("one is killed", self.kill, "b")
+        self.step("the broker is killed", self.crash)
+        self.step("one comes back", self.start, "b")
+        self.step("one leaves", self.close, "a")
+
+    def end(self):
+        """Everything was seen; the group is left, and the broker knows where it was."""
+        ends = {mode: self.ends(group) for mode, group in self.groups.items()}
+        self.wait("everything is consumed", lambda: all(
+            group.committed_to(ends[mode]) for mode, group in self.groups.items()))
+        for name in ("b", "c"):
+            self.close(name)
+        client = Client((HOST, self.broker.port))
+        for mode, group in self.groups.items():
+            if [partition.next for partition in group.ledger.partitions] != ends[mode]:
+                raise ScenarioFailed(f"{group}: the partitions end at {ends[mode]}")
+            stored = self.stored(client, group)
+            if stored != ends[mode]:
+                raise ScenarioFailed(f"{group}: the broker has {stored}, the partitions end at {ends[mode]}")
+            print(f"  {mode}: {sum(ends[mode])} records, {group.ledger.repeats} of them again, "
+                  f"{group.ledger.assignments} assignments, {group.ledger.refusals} commits refused", flush=True)
+
+    # What may happen.
+
+    def step(self, what, action, *arguments):
+        """After it the partitions are shared out again and what was there is consumed and committed."""
+        action(*arguments)
+        self.wait(f"{what}: all is shared out", lambda: all(group.settled() for group in self.groups.values()))
+        ends = {mode: self.ends(group) for mode, group in self.groups.items()}
+        self.wait(f"{what}: all goes on", lambda: all(
+            group.committed_to(ends[mode]) for mode, group in self.groups.items()))
+        print(f"  {time.monotonic() - self.started:5.1f} s  {what}", flush=True)
+
+    def start(self, *names):
+        for group in self.groups.values():
+            for name in names:
+                group.members[name] = subprocess.Popen(
+                    [*group.command, self.broker.bootstrap, group.name, group.topic, f"{group.mode}/{name}", group.mode,
+                     str(SESSION_MS)],
+                    stdin=subprocess.PIPE, stdout=self.writer, stderr=self.complained)
+
+    def kill(self, name):
+        """While it has consumed something that it has not committed."""
+        for group in self.groups.values():
+            self.wait(f"{name} has something to commit", lambda: group.ledger.has_pending(name))
+            process = group.members.pop(name)
+            process.kill()
+            process.wait()
+        self.pump(0)
+        for group in self.groups.values():
+            group.ledger.member_died(name)
+
+    def close(self, name):
+        processes = [group.members[name] for group in self.groups.values()]
+        for process in processes:
+            process.stdin.close()
+        self.wait(f"{name} leaves", lambda: all(process.poll() is not None for process in processes))
+        for group in self.groups.values():
+            code = group.members.pop(name).returncode
+            if code != 0 or group.ledger.shares([name])[name]:
+                raise ScenarioFailed(f"{group}: {name} ended with {code} and has {group.ledger.shares([name])}")
+
+    def crash(self):
+        self.broker.kill()
+        self.pump(0)
+        for group in self.groups.values():
+            group.ledger.broker_died()
+        self.broker.start()
+
+    def ends(self, group):
+        client = Client((HOST, self.broker.port))
+        try:
+            return [client.end_offset(group.topic, partition) for partition in range(PARTITIONS)]
+        finally:
+            client.close()
+
+    @staticmethod
+    def stored(client, group):
+        asked = {"groupId": group.name, "topics": [{"name": group.topic, "partitionIndexes": list(range(PARTITIONS))}]}
+        answer = client.call("OffsetFetch", 8, groups=[asked], requireStable=False).groups[0]
+        if answer.errorCode != codes.NONE:
+            return f"error {answer.errorCode}"
+        return [p.committedOffset for p in sorted(answer.topics[0].partitions, key=lambda p: p.partitionIndex)]
+
+    # What the members say.
+
+    def wait(self, what, condition):
+        deadline = time.monotonic() + STEP_TIMEOUT_S
+        while not condition():
+            if time.monotonic() > deadline:
+                groups = "\n".join(str(group) for group in self.groups.values())
+                raise ScenarioFailed(f"{what}: not within {STEP_TIMEOUT_S} s\n{groups}")
+            self.pump(0.1)
+        self.pump(0)
+
+    def pump(self, timeout_s):
+        """Takes in all that the members have said, waiting for it at most so long."""
+        if select.select([self.reader], [], [], timeout_s)[0]:
+            while True:
+                try:
+                    data = os.read(self.reader, 1 << 16)
+                except BlockingIOError:
+                    break
+                *lines, self.rest = (self.rest + data).split(b"\n")
+                for line in lines:
+                    self.take(line.decode())
+        for group in self.groups.values():
+            if group.ledger.complaints:
+                raise ScenarioFailed(f"{group.mode}: {'; '.join(group.ledger.complaints)}")
+            for name, process in group.members.items():
+                if process.poll() not in (None, 0):
+                    raise ScenarioFailed(f"{group.mode}: {name} ended by itself with {process.returncode}")
+
+    def take(self, line):
+        self.history.append(f"{time.monotonic() - self.started:8.3f} {line}")
+        who, event, *arguments = line.split(" ")
+        mode, _, name = who.partition("/")
+        ledger = self.groups[mode].ledger
+        if event == "assigned":
+            ledger.assigned(name, set() if arguments == ["-"] else {int(p) for p in arguments[0].split(",")})
+        elif event == "consumed":
+            ledger.consumed(name, int(arguments[0]), int(arguments[1]))
+        elif event in ("committing", "committed"):
+            for entry in arguments[0].split(","):
+                partition, _, offset = entry.partition(":")
+                getattr(ledger, event)(name, int(partition), int(offset))
+        elif event == "refused":
+            ledger.refused(name)
+        elif event != "closed":
+            raise ScenarioFailed(f"a member says {line!r}")
+
+    def show(self):
+        self.complained.seek(0)
+        sys.stderr.write(f"--- the members complained:\n{self.complained.read()[-SAID_AT_THE_END:]}\n")
+        without_records = [line for line in self.history if " consumed " not in line]
+        sys.stderr.write("--- and said, among others:\n" + "\n".join(without_records[-60:]) + "\n--- at last:\n"
+                         + "\n".join(self.history[-20:]) + "\n")
+
+    def kill_all(self):
+        for group in self.groups.values():
+            for process in group.members.values():
+                process.kill()
+                process.wait()
+        os.close(self.reader)
+        os.close(self.writer)
