@@ -174,6 +174,10 @@ void ClassicGroup::count_protocols(const ClassicMember& member, int change) {
   }
 }
 
+void ClassicGroup::empty_assignments() {
+  for (auto& [id, member] : members_) member.assignment = {};
+}
+
 bool ClassicGroup::elect_joined_leader() {
   if (!leader_) return false;
   if (members_.find(*leader_)->second.is_joining()) return true;

@@ -119,6 +119,9 @@ class ClassicGroup final : public Group {
   /// A joiner of this type, with these protocols, fits in.
   bool supports(std::string_view type, const std::vector<ClassicMemberProtocol>& protocols) const;
 
+  /// Takes the topics from what the members say; begin_generation does so too.
+  void read_subscriptions();
+
   // --- members
 
   const Members& members() const { return members_; }
@@ -138,6 +141,7 @@ class ClassicGroup final : public Group {
   /// The member of this id goes on under another; a waiting JoinGroup or SyncGroup goes with it.
   ClassicMember& rename(std::string_view old_id, std::string new_id);
   void set_protocols(ClassicMember& member, std::vector<ClassicMemberProtocol> protocols);
+  void empty_assignments();
   /// Whoever joined this generation leads if the leader did not. False: nobody joined.
   bool elect_joined_leader();
   std::chrono::milliseconds rebalance_timeout() const;  ///< the longest of its members'
@@ -178,7 +182,6 @@ class ClassicGroup final : public Group {
   Record record_with(AssignmentOf&& assignment_of) const;
   Record tombstone() const;
   void count_protocols(const ClassicMember& member, int change);
-  void read_subscriptions();
 
   ClassicState state_ = ClassicState::empty;
   ClassicState previous_state_ = ClassicState::dead;

@@ -87,7 +87,7 @@ std::unique_ptr<ClassicGroup> ClassicGroup::from_record(std::string id,
     if (kept.group_instance_id) member.instance_id = kept.group_instance_id->str();
     member.client_id = kept.client_id.str();
     member.client_host = kept.client_host.str();
-    member.session_timeout = timeout_of(kept.session_timeout);
+    member.session_timeout = std::max(timeout_of(kept.session_timeout), std::chrono::milliseconds(1));
     member.rebalance_timeout =
         kept.rebalance_timeout == -1 ? member.session_timeout : timeout_of(kept.rebalance_timeout);
     member.protocols.push_back({group->protocol_name_.value_or(""), kept.subscription.owned()});

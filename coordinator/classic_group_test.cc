@@ -160,7 +160,7 @@ TEST(ClassicGroup, an_odd_record_still_makes_a_sound_group) {
   const auto group = ClassicGroup::from_record("g", value);
   EXPECT_EQ(group->members().size(), 2u);
   EXPECT_TRUE(group->is_leader("a"));
-  EXPECT_EQ(group->find_member("a")->session_timeout, milliseconds(0));
+  EXPECT_EQ(group->find_member("a")->session_timeout, milliseconds(1));
   EXPECT_EQ(group->state_since(), std::nullopt);
   EXPECT_TRUE(group->is_subscribed_to("anything")) << "unknown: better too much than too little";
 }

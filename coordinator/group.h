@@ -101,6 +101,14 @@ class GroupTable {
     place = std::move(group);
     return *place;
   }
+  /// Out of the table; null: there is none.
+  std::unique_ptr<Group> take(std::string_view id) {
+    const auto found = groups_.find(id);
+    if (found == groups_.end()) return nullptr;
+    std::unique_ptr<Group> group = std::move(found->second);
+    groups_.erase(found);
+    return group;
+  }
   void remove(std::string_view id) {
     if (const auto found = groups_.find(id); found != groups_.end()) groups_.erase(found);
   }

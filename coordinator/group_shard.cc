@@ -13,9 +13,23 @@ Result<void> GroupShard::replay(const ReplayedRecord& record) {
     case legacy_offset_record_type:
     case offset_record_type:
       return offsets_.replay(type, record.key, record.value, record.offset, record.producer_id);
+    case protocol::GroupMetadataKey::record_type:
+      return replay_classic(record);
     default:
       return {};
   }
+}
+
+Result<void> GroupShard::replay_classic(const ReplayedRecord& record) {
+  BARNABAS_ASSIGN(const auto key, protocol::decode_coordinator_key<protocol::GroupMetadataKey>(record.key));
+  if (!record.value) {
+    classic_.replay(key, std::nullopt);
+    return {};
+  }
+  BARNABAS_ASSIGN(const auto value,
+                  protocol::decode_coordinator_value<protocol::GroupMetadataValue>(*record.value));
+  classic_.replay(key, value);
+  return {};
 }
 
 void GroupShard::end_transaction(ProducerId producer, bool committed) {
@@ -23,6 +37,7 @@ void GroupShard::end_transaction(ProducerId producer, bool committed) {
 }
 
 Decision GroupShard::loaded(const Now& now) {
+  classic_.loaded(now);
   return offsets_.loaded(now);
 }
 
@@ -33,7 +48,7 @@ Decision GroupShard::metadata_changed(const metadata::MetadataChanges& changes,
 }
 
 Decision GroupShard::unload() {
-  return {};
+  return classic_.unload();
 }
 
 }  // namespace barnabas::coordinator

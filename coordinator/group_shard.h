@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "coordinator/classic_protocol.h"
 #include "coordinator/decision.h"
 #include "coordinator/group.h"
 #include "coordinator/offset_protocol.h"
@@ -48,6 +49,30 @@ class GroupShard {
   Decision unload();
   Timers& timers() { return environment_.timers; }
 
+  // --- requests of the classic protocol (classic_protocol.h)
+  // -----------------------------------------------------------------------------------
+
+  Decision join_group(const RequestContext& context, const protocol::JoinGroupRequest& request,
+                      Reply<protocol::JoinGroupResponse> reply) {
+    return classic_.join_group(context, request, std::move(reply));
+  }
+  Decision sync_group(const RequestContext& context, const protocol::SyncGroupRequest& request,
+                      Reply<protocol::SyncGroupResponse> reply) {
+    return classic_.sync_group(context, request, std::move(reply));
+  }
+  Decision heartbeat(const RequestContext& context, const protocol::HeartbeatRequest& request,
+                     Reply<protocol::HeartbeatResponse> reply) {
+    return classic_.heartbeat(context, request, std::move(reply));
+  }
+  Decision leave_group(const RequestContext& context, const protocol::LeaveGroupRequest& request,
+                       Reply<protocol::LeaveGroupResponse> reply) {
+    return classic_.leave_group(context, request, std::move(reply));
+  }
+  Decision describe_groups(const RequestContext& context, const std::vector<protocol::String>& ids,
+                           Reply<std::vector<ClassicProtocol::DescribedGroup>> reply) {
+    return classic_.describe_groups(context, ids, std::move(reply));
+  }
+
   // --- requests about offsets (offset_protocol.h)
   // -----------------------------------------------------------------------------------
 
@@ -70,8 +95,11 @@ class GroupShard {
   const OffsetProtocol& offsets() const { return offsets_; }
 
  private:
+  Result<void> replay_classic(const ReplayedRecord& record);
+
   ShardEnvironment environment_;
   GroupTable groups_;
+  ClassicProtocol classic_{environment_, groups_};
   OffsetProtocol offsets_{environment_, groups_};
 };
 

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "coordinator/classic_group.h"
+#include "protocol/error_code.h"
+
+/// Answers of the classic protocol. They own their texts.
+namespace barnabas::coordinator {
+
+inline protocol::JoinGroupResponse join_refused(protocol::ErrorCode error, std::string_view member_id) {
+  protocol::JoinGroupResponse response;
+  response.error_code = protocol::to_wire(error);
+  response.protocol_name.reset();
+  response.member_id = member_id;
+  return response;
+}
+
+/// Into the present generation. `with_members`: for whoever is to share out the partitions.
+inline protocol::JoinGroupResponse joined(const ClassicGroup& group, const ClassicMember& member,
+                                          bool with_members) {
+  protocol::JoinGroupResponse response = join_refused(protocol::ErrorCode::none, member.id);
+  response.generation_id = group.generation();
+  response.protocol_type = group.protocol_type();
+  if (group.protocol_name()) response.protocol_name = *group.protocol_name();
+  response.leader = group.leader().value_or("");
+  if (!with_members) return response;
+  response.members.reserve(group.members().size());
+  for (const auto& [id, one] : group.members()) {
+    auto& listed = response.members.emplace_back();
+    listed.member_id = id;
+    if (one.instance_id) listed.group_instance_id = *one.instance_id;
+    listed.metadata = one.metadata(group.protocol_name().value_or("")).owned();
+  }
+  return response;
+}
+
+inline protocol::SyncGroupResponse sync_refused(protocol::ErrorCode error) {
+  protocol::SyncGroupResponse response;
+  response.error_code = protocol::to_wire(error);
+  return response;
+}
+
+inline protocol::SyncGroupResponse synced(const ClassicGroup& group, const ClassicMember& member) {
+  protocol::SyncGroupResponse response;
+  response.protocol_type = group.protocol_type();
+  if (group.protocol_name()) response.protocol_name = *group.protocol_name();
+  response.assignment = member.assignment.owned();
+  return response;
+}
+
+}  // namespace barnabas::coordinator

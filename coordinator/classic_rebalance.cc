@@ -1,0 +1,149 @@
+#include <algorithm>
+
+#include "coordinator/classic_answers.h"
+#include "coordinator/classic_protocol.h"
+
+namespace barnabas::coordinator {
+
+using protocol::ErrorCode;
+using std::chrono::milliseconds;
+
+void ClassicProtocol::begin_rebalance(ClassicGroup& group, const Now& now, Decision& decision) {
+  prepare_rebalance({group, now, decision});
+}
+
+// Something changed: a group that is settled, or about to be, begins again; one in which members are joining
+// already may now be complete.
+void ClassicProtocol::rebalance_or_complete(const Turn& turn) {
+  if (turn.group.is_in(ClassicState::preparing_rebalance)) {
+    complete_join_if_all_there(turn);
+  } else {
+    prepare_rebalance(turn);
+  }
+}
+
+void ClassicProtocol::prepare_rebalance(const Turn& turn) {
+  ClassicGroup& group = turn.group;
+  if (group.is_in(ClassicState::completing_rebalance)) refuse_syncs(turn, ErrorCode::rebalance_in_progress);
+  group.expect_no_sync();
+  environment_.timers.cancel(sync_timer(group));
+  if (group.is_empty()) {
+    // The others of a deployment will follow soon. One generation for all is cheaper than one for each.
+    const milliseconds delay = environment_.settings.initial_rebalance_delay;
+    group.newcomer = false;
+    delay_first_rebalance(turn, delay, std::max(group.rebalance_timeout() - delay, milliseconds(0)));
+    group.enter(ClassicState::preparing_rebalance, turn.now.wall);
+    return;
+  }
+  group.enter(ClassicState::preparing_rebalance, turn.now.wall);
+  if (group.all_joined()) {
+    complete_join(turn);
+  } else {
+    await_joins(turn);
+  }
+}
+
+// Each time that somebody came meanwhile it is delayed again, `left` longer at most.
+void ClassicProtocol::delay_first_rebalance(const Turn& turn, milliseconds delay, milliseconds left) {
+  set_timer(join_timer(turn.group), turn.now.instant + delay, turn.group.id(),
+            [this, delay, left](const Turn& due) {
+              if (!due.group.is_in(ClassicState::preparing_rebalance)) return;
+              if (!std::exchange(due.group.newcomer, false) || left == milliseconds(0)) {
+                complete_join(due);
+                return;
+              }
+              delay_first_rebalance(due, std::min(environment_.settings.initial_rebalance_delay, left),
+                                    std::max(left - delay, milliseconds(0)));
+            });
+}
+
+void ClassicProtocol::await_joins(const Turn& turn) {
+  set_timer(join_timer(turn.group), turn.now.instant + turn.group.rebalance_timeout(), turn.group.id(),
+            [this](const Turn& due) {
+              if (due.group.is_in(ClassicState::preparing_rebalance)) complete_join(due);
+            });
+}
+
+// A first rebalance waits out its delay: everybody who is known having come says nothing about the others.
+void ClassicProtocol::complete_join_if_all_there(const Turn& turn) {
+  const ClassicGroup& group = turn.group;
+  if (group.is_in(ClassicState::preparing_rebalance) && group.previous_state() != ClassicState::empty &&
+      group.all_joined())
+    complete_join(turn);
+}
+
+// Members that have not come lose their place, but for static ones: their restart may take a session's time.
+void ClassicProtocol::complete_join(const Turn& turn) {
+  ClassicGroup& group = turn.group;
+  environment_.timers.cancel(join_timer(group));
+  std::vector<std::string> absent;
+  for (const auto& [id, member] : group.members())
+    if (!member.is_joining() && !member.is_static()) absent.push_back(id);
+  for (const std::string& id : absent) drop_member(turn, id);
+
+  if (!group.elect_joined_leader() && !group.members().empty()) {
+    // Nobody came, so nobody can share out. The sessions of those that are left will end.
+    await_joins(turn);
+    return;
+  }
+  group.begin_generation(turn.now.wall);
+  if (group.is_empty()) {
+    turn.decision.records.push_back(group.record());
+    turn.decision.replay = false;
+  } else {
+    answer_joins(turn);
+  }
+}
+
+void ClassicProtocol::answer_joins(const Turn& turn) {
+  ClassicGroup& group = turn.group;
+  for (const auto& [id, listed] : group.members()) {
+    ClassicMember& member = *group.find_member(id);
+    if (member.is_joining())
+      turn.decision.replies.push_back(
+          group.take_join(member).with(joined(group, member, group.is_leader(id))));
+    member.is_new = false;
+    expect_heartbeat(turn, member, member.session_timeout);
+    group.expect_sync(id);
+  }
+  set_timer(sync_timer(group), turn.now.instant + group.rebalance_timeout(), group.id(),
+            [this, generation = group.generation()](const Turn& due) {
+              if (due.group.generation() == generation) sync_due(due);
+            });
+}
+
+// Whoever has not fetched its share by now is gone.
+void ClassicProtocol::sync_due(const Turn& turn) {
+  ClassicGroup& group = turn.group;
+  const std::vector<std::string> absent(group.unsynced().begin(), group.unsynced().end());
+  if (absent.empty()) return;
+  if (!group.is_in(ClassicState::completing_rebalance) && !group.is_in(ClassicState::stable)) return;
+  for (const std::string& id : absent) drop_member(turn, id);
+  prepare_rebalance(turn);
+}
+
+void ClassicProtocol::refuse_syncs(const Turn& turn, ErrorCode error) {
+  turn.group.empty_assignments();
+  for (const auto& [id, listed] : turn.group.members())
+    if (listed.is_syncing()) answer_sync(turn, *turn.group.find_member(id), sync_refused(error));
+}
+
+void ClassicProtocol::answer_sync(const Turn& turn, ClassicMember& member,
+                                  protocol::SyncGroupResponse response) {
+  turn.decision.replies.push_back(std::exchange(member.sync, {}).with(std::move(response)));
+  expect_heartbeat(turn, member, member.session_timeout);
+}
+
+// If it still lives it will learn that it is no member any more, and join as a new one.
+void ClassicProtocol::drop_member(const Turn& turn, std::string_view id) {
+  ClassicGroup& group = turn.group;
+  cancel_member_timer(group, id);
+  std::optional<ClassicMember> member = group.remove(id);
+  if (!member) return;
+  if (member->join)
+    turn.decision.replies.push_back(member->join.with(join_refused(ErrorCode::unknown_member_id, "")));
+  if (member->sync)
+    turn.decision.replies.push_back(member->sync.with(sync_refused(ErrorCode::unknown_member_id)));
+}
+
+}  // namespace barnabas::coordinator
