@@ -1,5 +1,6 @@
 #include "coordinator/classic_protocol.h"
 
+#include "base/assert.h"
 #include "coordinator/classic_answers.h"
 
 namespace barnabas::coordinator {

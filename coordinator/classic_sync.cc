@@ -1,3 +1,4 @@
+#include "base/assert.h"
 #include "coordinator/classic_answers.h"
 #include "coordinator/classic_protocol.h"
 
