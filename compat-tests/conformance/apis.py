@@ -29,6 +29,23 @@ ANNOUNCED = {  # name: (key, first, last)
     "DescribeTopicPartitions": (75, 0, 0),
 }
 
+# Of groups; Kafka announces the same.
+GROUPS = {
+    "OffsetCommit": (8, 2, 10),
+    "OffsetFetch": (9, 1, 10),
+    "FindCoordinator": (10, 0, 6),
+    "JoinGroup": (11, 0, 9),
+    "Heartbeat": (12, 0, 4),
+    "LeaveGroup": (13, 0, 5),
+    "SyncGroup": (14, 0, 5),
+    "DescribeGroups": (15, 0, 6),
+    "ListGroups": (16, 0, 5),
+    "DeleteGroups": (42, 0, 3),
+    "OffsetDelete": (47, 0, 0),
+    "ConsumerGroupHeartbeat": (68, 0, 1),
+    "ConsumerGroupDescribe": (69, 0, 1),
+}
+
 # Produce 0 to 2 are announced for the sake of old clients' negotiation, but sending one closes the connection.
 PRODUCE_FIRST_SERVED = 3
 PRODUCE_FIRST_WITH_TOPIC_ID = 13
@@ -38,9 +55,9 @@ FETCH_FIRST_WITH_TOPIC_ID = 13
 
 def versions(api):
     """Every version that is served."""
-    _, first, last = ANNOUNCED[api]
+    _, first, last = ANNOUNCED.get(api) or GROUPS[api]
     return range(PRODUCE_FIRST_SERVED if api == "Produce" else first, last + 1)
 
 
 def newest(api):
-    return ANNOUNCED[api][2]
+    return versions(api)[-1]

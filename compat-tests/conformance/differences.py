@@ -43,6 +43,8 @@ _TABLE = {
     "full-disk-ends-the-broker": {"kafka": True, "barnabas": False},
     # Kafka unregisters also the broker that answers. It then leads nothing and is in no answer until it is started again.
     "unregister-running-broker": {"kafka": codes.NONE, "barnabas": codes.INVALID_REQUEST},
+    # JoinGroup with a member id that was handed out to a dynamic member, and an instance id: Kafka's state machine throws.
+    "pending-id-with-instance": {"kafka": codes.UNKNOWN_SERVER_ERROR, "barnabas": codes.UNKNOWN_MEMBER_ID},
     # A payload that its codec cannot read.
     "undecodable": {"kafka": (codes.UNKNOWN_SERVER_ERROR, codes.INVALID_RECORD), "barnabas": _CORRUPT},
     # Golden bad batches: the codes allowed instead of Kafka's own.
