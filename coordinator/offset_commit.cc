@@ -117,7 +117,9 @@ Decision OffsetProtocol::commit(const RequestContext& context, const OffsetCommi
                                 Reply<OffsetCommitResponse> reply) {
   Answers answers(context.version >= offset_commit_first_with_topic_ids);
   const auto commits = known_partitions(request, context.version, *environment_.image, answers);
-  if (commits.empty()) return Decision::answer(reply.with(answer(commits, answers, [](const Commit&) { return ErrorCode::none; })));
+  if (commits.empty())
+    return Decision::answer(
+        reply.with(answer(commits, answers, [](const Commit&) { return ErrorCode::none; })));
 
   const auto limit = environment_.settings.offset_metadata_bytes_max;
   const auto too_large = [&](const Commit& commit) {

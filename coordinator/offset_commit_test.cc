@@ -59,7 +59,8 @@ TEST(OffsetCommit, that_cannot_be_appended_changes_nothing) {
   shard.runner().refuse_appends(ErrorCode::not_coordinator);
   const auto request = commit_request("g", {{"a", 0, 11}, {"b", 0, 1}});
   EXPECT_EQ(shard.commit(request)->refused(), ErrorCode::not_coordinator);
-  EXPECT_EQ(errors_of(refuse_commit(request, 9, shard.image(), ErrorCode::not_coordinator)), "b: 0=3; a: 0=16");
+  EXPECT_EQ(errors_of(refuse_commit(request, 9, shard.image(), ErrorCode::not_coordinator)),
+            "b: 0=3; a: 0=16");
   EXPECT_EQ(shard.fetch("g"), "a: 0=10");
 }
 
@@ -73,8 +74,9 @@ TEST(OffsetCommit, good_topics_are_answered_in_the_order_of_the_request) {
 TEST(OffsetCommit, what_does_not_exist_is_answered_first) {
   OffsetShard shard;
   for (const char* name : {"a", "b", "c"}) shard.create_topic(name);
-  EXPECT_EQ(shard.commit("g", {{"c", 0, 1}, {"nope", 0, 1}, {"a", 1, 1}, {"a", 7, 1}, {"a", -1, 1}, {"b", 0, 1}}),
-            "nope: 0=3; a: 7=3 -1=3 1=0; c: 0=0; b: 0=0");
+  EXPECT_EQ(
+      shard.commit("g", {{"c", 0, 1}, {"nope", 0, 1}, {"a", 1, 1}, {"a", 7, 1}, {"a", -1, 1}, {"b", 0, 1}}),
+      "nope: 0=3; a: 7=3 -1=3 1=0; c: 0=0; b: 0=0");
   EXPECT_EQ(shard.fetch("g"), "a: 1=1; b: 0=1; c: 0=1");
 }
 
@@ -123,7 +125,8 @@ TEST(OffsetCommit, metadata_is_limited_in_units_of_utf16) {
   };
   EXPECT_EQ(shard.commit("g", {{"a", 0, 1, times(4096, "x")}, {"a", 1, 1, times(4097, "x")}}), "a: 0=0 1=12");
   EXPECT_EQ(shard.commit("g", {{"a", 0, 2, times(4096, "é")}, {"a", 1, 2, times(4097, "é")}}), "a: 0=0 1=12");
-  EXPECT_EQ(shard.commit("g", {{"a", 0, 3, times(2048, "😀")}, {"a", 1, 3, times(2049, "😀")}}), "a: 0=0 1=12");
+  EXPECT_EQ(shard.commit("g", {{"a", 0, 3, times(2048, "😀")}, {"a", 1, 3, times(2049, "😀")}}),
+            "a: 0=0 1=12");
   EXPECT_EQ(shard.fetch("g"), "a: 0=3");
 }
 
@@ -203,7 +206,8 @@ class PickyGroup final : public Group {
                                    int16_t) const override {
     return ErrorCode::none;
   }
-  ErrorCode validate_partition_commit(std::string_view, int32_t, const Uuid&, int32_t partition) const override {
+  ErrorCode validate_partition_commit(std::string_view, int32_t, const Uuid&,
+                                      int32_t partition) const override {
     return partition == 1 ? ErrorCode::stale_member_epoch : ErrorCode::none;
   }
   ErrorCode validate_offset_fetch(const std::optional<std::string>& member, int32_t) const override {

@@ -79,17 +79,16 @@ Decision OffsetProtocol::delete_offsets(const RequestContext&, const OffsetDelet
 }
 
 void OffsetProtocol::tombstone_all(const std::string& group, std::vector<Record>& records) const {
-  const auto* committed = store_.committed().group(group);
-  if (committed != nullptr) {
-    for (const auto& topic : *committed)
-      for (const auto& partition : topic.partitions)
-        records.push_back(offset_tombstone({group, *topic.name, partition.index}));
+  if (const auto* committed = store_.committed().find(group)) {
+    for (const auto& [topic, partitions] : *committed)
+      for (const auto& [index, offset] : partitions)
+        records.push_back(offset_tombstone({group, topic, index}));
   }
   // Transactions that are still open must not bring anything back.
-  if (const auto* pending = store_.pending().group(group)) {
-    for (const auto& topic : *pending)
-      for (const auto& partition : topic.partitions)
-        if (const OffsetKey key{group, *topic.name, partition.index}; store_.find(key) == nullptr)
+  if (const auto* pending = store_.pending().find(group)) {
+    for (const auto& [topic, partitions] : *pending)
+      for (const auto& [index, transactions] : partitions)
+        if (const OffsetKey key{group, topic, index}; store_.find(key) == nullptr)
           records.push_back(offset_tombstone(key));
   }
 }

@@ -95,20 +95,20 @@ OffsetFetchResponse fetch_response(std::vector<AnsweredGroup> groups, int16_t ve
 
 void OffsetProtocol::fetch_all(std::string_view group, bool require_stable,
                                std::vector<AnsweredTopic>& into) const {
-  const auto* topics = store_.committed().group(group);
+  const auto* topics = store_.committed().find(group);
   if (topics == nullptr) return;
-  for (const auto& topic : *topics) {
-    const auto* image = environment_.image->topic(*topic.name);
+  for (const auto& [name, partitions] : *topics) {
+    const auto* image = environment_.image->topic(name);
     AnsweredTopic answer;
-    for (const auto& [index, offset] : topic.partitions) {
-      if (require_stable && store_.is_pending({group, *topic.name, index})) {
+    for (const auto& [index, offset] : partitions) {
+      if (require_stable && store_.is_pending({group, name, index})) {
         answer.partitions.push_back(nothing(index, ErrorCode::unstable_offset_commit));
       } else if (is_current(offset, image)) {
         answer.partitions.push_back(told(index, offset));
       }
     }
     if (image == nullptr || answer.partitions.empty()) continue;
-    answer.name = *topic.name;
+    answer.name = name;
     answer.topic_id = image->id;
     into.push_back(std::move(answer));
   }
@@ -118,10 +118,9 @@ void OffsetProtocol::fetch_topic(std::string_view group, const AskedTopic& asked
                                  const metadata::TopicImage* image, bool require_stable,
                                  AnsweredTopic& answer) const {
   const std::string_view name = image->name;
-  const auto* offsets = OffsetStore::Table::find(store_.committed().group(group), name);
   answer.partitions.reserve(asked.partition_indexes.size());
   for (const int32_t index : asked.partition_indexes) {
-    const CommittedOffset* offset = OffsetStore::Table::find(offsets, index);
+    const CommittedOffset* offset = store_.find({group, name, index});
     if (require_stable && store_.is_pending({group, name, index})) {
       answer.partitions.push_back(nothing(index, ErrorCode::unstable_offset_commit));
     } else if (offset != nullptr && is_current(*offset, image)) {
@@ -156,7 +155,8 @@ Decision OffsetProtocol::fetch(const RequestContext& context, const AskedGroup& 
   std::vector<const AskedTopic*> unknown;
   answer.topics.reserve(asked.topics->size());
   for (const AskedTopic& topic : *asked.topics) {
-    const auto* image = by_id ? environment_.image->topic(topic.topic_id) : environment_.image->topic(topic.name);
+    const auto* image =
+        by_id ? environment_.image->topic(topic.topic_id) : environment_.image->topic(topic.name);
     if (by_id && image == nullptr) {
       unknown.push_back(&topic);
       continue;

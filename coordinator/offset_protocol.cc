@@ -14,7 +14,7 @@ Result<void> OffsetProtocol::replay(int16_t type, ByteView key_bytes, std::optio
   }
   BARNABAS_ASSIGN(const CommittedOffset committed, decode_offset_value(type, *value, offset));
   // Nothing but its offsets is kept of a group that nobody ever joined.
-  if (groups_.find(key.group) == nullptr) 
+  if (groups_.find(key.group) == nullptr)
     groups_.put(std::make_unique<ClassicGroup>(std::string(key.group), committed.committed_at));
   store_.put(key, committed, producer);
   return {};

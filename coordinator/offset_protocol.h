@@ -50,8 +50,8 @@ class OffsetProtocol {
 
   Decision commit(const RequestContext& context, const protocol::OffsetCommitRequest& request,
                   Reply<protocol::OffsetCommitResponse> reply);
-  /// One group of a request; groups_to_fetch and fetch_response (offset_fetch.h) know what versions before 8 look
-  /// like.
+  /// One group of a request; groups_to_fetch and fetch_response (offset_fetch.h) know what versions before 8
+  /// look like.
   Decision fetch(const RequestContext& context, const GroupToFetch& group, bool require_stable,
                  Reply<FetchedGroup> reply);
   Decision delete_offsets(const RequestContext& context, const protocol::OffsetDeleteRequest& request,
@@ -74,6 +74,8 @@ class OffsetProtocol {
   void fetch_all(std::string_view group, bool require_stable, std::vector<FetchedTopic>& into) const;
   void fetch_topic(std::string_view group, const TopicToFetch& asked, const metadata::TopicImage* topic,
                    bool require_stable, FetchedTopic& answer) const;
+  /// Somebody committed for the topic that has this name now, be it in an open transaction.
+  bool holds_current(const OffsetKey& key, const metadata::TopicImage* topic) const;
   DeletedGroup delete_group(const protocol::String& id, std::vector<Record>& records) const;
   void tombstone_all(const std::string& group, std::vector<Record>& records) const;
   Decision expire(const Now& now);

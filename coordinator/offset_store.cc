@@ -5,9 +5,9 @@ namespace barnabas::coordinator {
 void OffsetStore::put(const OffsetKey& key, const CommittedOffset& offset, ProducerId producer) {
   Table& table = producer == no_producer_id ? committed_ : transactions_[producer];
   const auto [value, is_new] = table.place(key.group, key.topic, key.partition);
-  *value = offset;
-  value->metadata = offset.metadata.owned();
-  if (producer != no_producer_id && is_new) ++*pending_.place(key.group, key.topic, key.partition).first;
+  value = offset;
+  value.metadata = offset.metadata.owned();
+  if (producer != no_producer_id && is_new) ++pending_.place(key.group, key.topic, key.partition).first;
 }
 
 void OffsetStore::remove(const OffsetKey& key) {
@@ -21,7 +21,7 @@ void OffsetStore::remove(const OffsetKey& key) {
 }
 
 void OffsetStore::no_longer_pending(const OffsetKey& key) {
-  if (--*pending_.place(key.group, key.topic, key.partition).first == 0)
+  if (--pending_.place(key.group, key.topic, key.partition).first == 0)
     pending_.remove(key.group, key.topic, key.partition);
 }
 
@@ -31,13 +31,13 @@ void OffsetStore::end_transaction(ProducerId producer, bool committed) {
   const Table offsets = std::move(found->second);
   transactions_.erase(found);
   for (const auto& [group, topics] : offsets) {
-    for (const auto& topic : topics) {
-      for (const auto& [partition, offset] : topic.partitions) {
-        const OffsetKey key{group, *topic.name, partition};
+    for (const auto& [topic, partitions] : topics) {
+      for (const auto& [partition, offset] : partitions) {
+        const OffsetKey key{group, topic, partition};
         no_longer_pending(key);
         if (!committed) continue;
         const auto [value, is_new] = committed_.place(key.group, key.topic, key.partition);
-        if (is_new || offset.record_offset > value->record_offset) *value = offset;
+        if (is_new || offset.record_offset > value.record_offset) value = offset;
       }
     }
   }

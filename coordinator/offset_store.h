@@ -13,7 +13,7 @@ namespace barnabas::coordinator {
 
 /// How far a group is in a partition, as it told.
 struct CommittedOffset {
-  int64_t offset = -1;  ///< whatever the client sent
+  int64_t offset = -1;        ///< whatever the client sent
   protocol::String metadata;  ///< owned here; a view in what was just decoded
   TimestampMs committed_at{0};
   TimestampMs expires_at = no_timestamp;  ///< no_timestamp: offsets.retention.minutes decides

@@ -32,7 +32,8 @@ struct PartitionOffset {
 };
 
 /// By name up to version 9; each entry becomes a topic of its own unless it follows one of the same name.
-inline OffsetCommitRequest commit_request(std::string_view group, const std::vector<PartitionOffset>& offsets) {
+inline OffsetCommitRequest commit_request(std::string_view group,
+                                          const std::vector<PartitionOffset>& offsets) {
   OffsetCommitRequest request;
   request.group_id = group;
   for (const auto& offset : offsets) {
@@ -96,7 +97,7 @@ class OffsetShard {
  public:
   explicit OffsetShard(std::function<void(GroupSettings&)> settings = {})
       : runner_([this, settings](ShardEnvironment& environment) {
-          environment.image = image_;
+          environment.image = told_ = image_;
           if (settings) settings(environment.settings);
         }) {}
 
@@ -104,6 +105,8 @@ class OffsetShard {
   GroupShard& shard() { return runner_.shard(); }
   const OffsetStore& store() { return shard().offsets().store(); }
   const metadata::MetadataImage& image() const { return *image_; }
+  /// What the shard knows of.
+  const metadata::MetadataImage& told_image() const { return *told_; }
 
   /// The shard is told at once.
   Uuid create_topic(std::string_view name, int32_t partitions = 3) {
@@ -174,10 +177,13 @@ class OffsetShard {
     auto next = std::move(delta).finish({Offset{image_->position.offset.value() + 1}, LeaderEpoch{0}, {}});
     ASSERT_TRUE(next) << next.error().message;
     image_ = next->image;
-    if (tell) runner_.carry_out(shard().metadata_changed(next->changes, image_, runner_.now()));
+    if (!tell) return;
+    told_ = image_;
+    runner_.carry_out(shard().metadata_changed(next->changes, image_, runner_.now()));
   }
 
   metadata::MetadataImagePtr image_ = std::make_shared<metadata::MetadataImage>();
+  metadata::MetadataImagePtr told_ = image_;
   uint32_t last_topic_ = 0;
   GroupShardRunner runner_;
 };

@@ -1,31 +1,22 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace barnabas::coordinator {
 
-/// One value for each partition of each topic of each group. Made for hundreds of thousands of them: values
-/// lie side by side in the order of partitions, and a topic's name is kept once for all groups.
+/// One value for each partition of each topic of each group: hundreds of thousands of them. The name of a
+/// topic is kept once for all groups.
 template <class Value>
 class PartitionTable {
  public:
-  struct Partition {
-    int32_t index = 0;
-    Value value{};
-  };
-  struct Topic {
-    const std::string* name = nullptr;  ///< belongs to the table
-    std::vector<Partition> partitions;  ///< sorted, never empty
-  };
-  /// Sorted by name, never empty.
-  using Topics = std::vector<Topic>;
+  using Partitions = std::map<int32_t, Value>;            ///< never empty
+  using Topics = std::map<std::string_view, Partitions>;  ///< never empty; the table owns the names
 
   PartitionTable() = default;
   PartitionTable(const PartitionTable&) = delete;  // names are referred to by address
@@ -33,41 +24,28 @@ class PartitionTable {
   PartitionTable(PartitionTable&&) noexcept = default;
   PartitionTable& operator=(PartitionTable&&) noexcept = default;
 
-  /// Null if it has nothing. Good until the next change.
-  const Topics* group(std::string_view id) const {
-    const auto found = groups_.find(id);
-    return found == groups_.end() ? nullptr : &found->second;
+  /// Null if it has nothing. So with the others.
+  const Topics* find(std::string_view group) const { return found_in(groups_, group); }
+  const Partitions* find(std::string_view group, std::string_view topic) const {
+    const Topics* topics = find(group);
+    return topics == nullptr ? nullptr : found_in(*topics, topic);
   }
-  static const Topic* find(const Topics* topics, std::string_view name) {
-    if (topics == nullptr) return nullptr;
-    const auto found = place_of(*topics, name);
-    return found != topics->end() && *found->name == name ? &*found : nullptr;
-  }
-  static const Value* find(const Topic* topic, int32_t partition) {
-    if (topic == nullptr) return nullptr;
-    const auto found = place_of(topic->partitions, partition);
-    return found != topic->partitions.end() && found->index == partition ? &found->value : nullptr;
-  }
-  const Value* find(std::string_view group_id, std::string_view topic, int32_t partition) const {
-    return find(find(group(group_id), topic), partition);
+  const Value* find(std::string_view group, std::string_view topic, int32_t partition) const {
+    const Partitions* partitions = find(group, topic);
+    return partitions == nullptr ? nullptr : found_in(*partitions, partition);
   }
 
-  /// The value of this partition, and whether it is new. Good until the next change.
-  std::pair<Value*, bool> place(std::string_view group_id, std::string_view topic_name, int32_t partition) {
+  /// The value of this partition, and whether it is new.
+  std::pair<Value&, bool> place(std::string_view group_id, std::string_view topic_name, int32_t partition) {
     auto group = groups_.find(group_id);
     if (group == groups_.end()) group = groups_.emplace(group_id, Topics()).first;
     Topics& topics = group->second;
-    auto topic = place_of(topics, topic_name);
-    if (topic == topics.end() || *topic->name != topic_name)
-      topic = topics.insert(topic, Topic{hold_name(topic_name), {}});
-    auto& partitions = topic->partitions;
-    auto at = place_of(partitions, partition);
-    const bool is_new = at == partitions.end() || at->index != partition;
-    if (is_new) {
-      at = partitions.insert(at, Partition{partition, {}});
-      ++size_;
-    }
-    return {&at->value, is_new};
+    auto topic = topics.lower_bound(topic_name);
+    if (topic == topics.end() || topic->first != topic_name)
+      topic = topics.emplace_hint(topic, hold_name(topic_name), Partitions());
+    const auto [at, is_new] = topic->second.try_emplace(partition);
+    if (is_new) ++size_;
+    return {at->second, is_new};
   }
 
   /// Whether there was one.
@@ -75,15 +53,13 @@ class PartitionTable {
     const auto group = groups_.find(group_id);
     if (group == groups_.end()) return false;
     Topics& topics = group->second;
-    const auto topic = place_of(topics, topic_name);
-    if (topic == topics.end() || *topic->name != topic_name) return false;
-    const auto at = place_of(topic->partitions, partition);
-    if (at == topic->partitions.end() || at->index != partition) return false;
-    topic->partitions.erase(at);
+    const auto topic = topics.find(topic_name);
+    if (topic == topics.end() || topic->second.erase(partition) == 0) return false;
     --size_;
-    if (topic->partitions.empty()) {
-      let_go_of_name(*topic->name);
+    if (topic->second.empty()) {
+      const std::string_view name = topic->first;
       topics.erase(topic);
+      let_go_of_name(name);
     }
     if (topics.empty()) groups_.erase(group);
     return true;
@@ -91,6 +67,7 @@ class PartitionTable {
 
   /// Values of all groups together.
   std::size_t size() const { return size_; }
+  /// Groups and their topics.
   auto begin() const { return groups_.begin(); }
   auto end() const { return groups_.end(); }
 
@@ -104,33 +81,24 @@ class PartitionTable {
   template <class T>
   using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 
-  template <class List>
-  static auto place_of(List& topics, std::string_view name) {
-    return std::lower_bound(topics.begin(), topics.end(), name,
-                            [](const Topic& topic, std::string_view other) { return *topic.name < other; });
+  template <class Map, class Key>
+  static const typename Map::mapped_type* found_in(const Map& map, const Key& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? nullptr : &found->second;
   }
-  template <class List>
-  static auto place_of(List& partitions, int32_t index) {
-    // Most ask for partitions that are there, and those are most often 0 to n - 1.
-    if (static_cast<std::size_t>(index) < partitions.size() &&
-        partitions[static_cast<std::size_t>(index)].index == index)
-      return partitions.begin() + index;
-    return std::lower_bound(partitions.begin(), partitions.end(), index,
-                            [](const Partition& partition, int32_t other) { return partition.index < other; });
-  }
-  const std::string* hold_name(std::string_view name) {
+  std::string_view hold_name(std::string_view name) {
     auto found = names_.find(name);
     if (found == names_.end()) found = names_.emplace(name, 0).first;
     ++found->second;
-    return &found->first;
+    return found->first;
   }
-  void let_go_of_name(const std::string& name) {
+  void let_go_of_name(std::string_view name) {
     const auto found = names_.find(name);
     if (--found->second == 0) names_.erase(found);
   }
 
   ByText<Topics> groups_;
-  ByText<std::size_t> names_;  ///< and how many topics refer to each
+  ByText<std::size_t> names_;  ///< and how many topics of groups have each
   std::size_t size_ = 0;
 };
 

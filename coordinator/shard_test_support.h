@@ -66,6 +66,7 @@ class ShardRunner {
     Record record;
     TimestampMs timestamp;
     ProducerId producer_id = no_producer_id;
+    std::optional<bool> marker = {};  ///< no record: the producer's transaction was committed, or aborted
   };
   using Make = std::function<std::unique_ptr<Shard>()>;
 
@@ -109,6 +110,20 @@ class ShardRunner {
     return true;
   }
 
+  /// Somebody writes records of a transaction, or ends it, as the broker does for transactional producers.
+  void append_in_transaction(std::vector<Record> records, ProducerId producer) {
+    for (Record& record : records) {
+      log_.push_back({std::move(record), now_.wall, producer});
+      replay(log_.size() - 1);
+    }
+    if (durable_at_once_) make_durable();
+  }
+  void end_transaction(ProducerId producer, bool committed) {
+    log_.push_back({{}, now_.wall, producer, committed});
+    replay(log_.size() - 1);
+    if (durable_at_once_) make_durable();
+  }
+
   /// Time passes; each timer runs when it is due. One whose records are refused comes again 500 ms later.
   void advance(std::chrono::milliseconds by) {
     const Now end{now_.instant + by, TimestampMs(now_.wall.value() + by.count())};
@@ -147,6 +162,7 @@ class ShardRunner {
 
   void replay(std::size_t at) {
     const Logged& logged = log_[at];
+    if (logged.marker) return shard_->end_transaction(logged.producer_id, *logged.marker);
     std::optional<ByteView> value;
     if (logged.record.value) value = ByteView(*logged.record.value);
     const auto replayed = shard_->replay({.key = logged.record.key,
