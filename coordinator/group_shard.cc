@@ -16,6 +16,7 @@ Result<void> GroupShard::replay(const ReplayedRecord& record) {
     case protocol::GroupMetadataKey::record_type:
       return replay_classic(record);
     default:
+      if (ConsumerProtocol::replays(type)) return consumer_.replay(type, record.key, record.value);
       return {};
   }
 }
@@ -38,12 +39,14 @@ void GroupShard::end_transaction(ProducerId producer, bool committed) {
 
 Decision GroupShard::loaded(const Now& now) {
   classic_.loaded(now);
+  consumer_.loaded(now);
   return offsets_.loaded(now);
 }
 
 Decision GroupShard::metadata_changed(const metadata::MetadataChanges& changes,
                                       const metadata::MetadataImagePtr& image, const Now& now) {
-  environment_.image = image;
+  const auto before = std::exchange(environment_.image, image);
+  consumer_.metadata_changed(changes, *before);
   return offsets_.metadata_changed(changes, now);
 }
 

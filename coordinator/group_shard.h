@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "coordinator/classic_protocol.h"
+#include "coordinator/consumer_protocol.h"
 #include "coordinator/decision.h"
 #include "coordinator/group.h"
 #include "coordinator/offset_protocol.h"
@@ -94,6 +95,20 @@ class GroupShard {
   }
   const OffsetProtocol& offsets() const { return offsets_; }
 
+  // --- requests of and about groups of the consumer protocol (consumer_protocol.h)
+  // -----------------------------------------------------------------------------------
+
+  Decision consumer_heartbeat(const RequestContext& context,
+                              const protocol::ConsumerGroupHeartbeatRequest& request,
+                              Reply<protocol::ConsumerGroupHeartbeatResponse> reply) {
+    return consumer_.heartbeat(context, request, std::move(reply));
+  }
+  Decision describe_consumer_groups(const std::vector<protocol::String>& ids,
+                                    Reply<std::vector<ConsumerProtocol::DescribedGroup>> reply) {
+    return consumer_.describe(ids, std::move(reply));
+  }
+  const GroupTable& groups() const { return groups_; }
+
  private:
   Result<void> replay_classic(const ReplayedRecord& record);
 
@@ -101,6 +116,7 @@ class GroupShard {
   GroupTable groups_;
   ClassicProtocol classic_{environment_, groups_};
   OffsetProtocol offsets_{environment_, groups_};
+  ConsumerProtocol consumer_{environment_, groups_};
 };
 
 }  // namespace barnabas::coordinator

@@ -140,6 +140,11 @@ class ShardRunner {
     move_to(end.instant);
   }
 
+  /// The wall clock is set; timers do not notice.
+  void set_wall_clock(std::chrono::milliseconds forth) {
+    now_.wall = TimestampMs(now_.wall.value() + forth.count());
+  }
+
   /// The process dies: answers that were not sent are lost, and so is the log behind the first `kept` records
   /// (at least all that is durable). Another one loads the rest.
   void crash(std::size_t kept) {

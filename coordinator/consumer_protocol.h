@@ -1,0 +1,90 @@
+#pragma once
+
+#include <expected>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "coordinator/consumer_group.h"
+#include "coordinator/consumer_metadata_hash.h"
+#include "coordinator/consumer_settings.h"
+#include "coordinator/decision.h"
+#include "coordinator/shard_environment.h"
+#include "metadata/publisher.h"
+#include "protocol/messages/consumer_group_describe_response.h"
+#include "protocol/messages/consumer_group_heartbeat_request.h"
+#include "protocol/messages/consumer_group_heartbeat_response.h"
+
+namespace barnabas::coordinator {
+
+/// Why a request is refused: the code and the words of the answer, which are Kafka's.
+struct Refusal {
+  protocol::ErrorCode code;
+  std::string message;
+};
+template <class Value>
+using Checked = std::expected<Value, Refusal>;
+
+/// Groups of the consumer protocol (KIP-848): the broker assigns partitions, and members come to have theirs
+/// heartbeat by heartbeat. Part of a GroupShard.
+class ConsumerProtocol {
+ public:
+  ConsumerProtocol(ShardEnvironment& environment, GroupTable& groups);
+
+  // --- records of types 3 to 8 and 16
+  static bool replays(int16_t record_type);
+  Result<void> replay(int16_t record_type, ByteView key, const std::optional<ByteView>& value);
+  /// Timers begin.
+  void loaded(const Now& now);
+  /// environment.image is the new one already; `before` is the one that it came after.
+  void metadata_changed(const metadata::MetadataChanges& changes, const metadata::MetadataImage& before);
+
+  // --- requests
+  using HeartbeatRequest = protocol::ConsumerGroupHeartbeatRequest;
+  using HeartbeatResponse = protocol::ConsumerGroupHeartbeatResponse;
+  Decision heartbeat(const RequestContext& context, const HeartbeatRequest& request,
+                     Reply<HeartbeatResponse> reply);
+  using DescribedGroup = protocol::ConsumerGroupDescribeResponse::DescribedGroup;
+  /// In the order of the ids; with error code and message where there is no such group of this protocol.
+  /// Authorized operations are left to the caller.
+  Decision describe(const std::vector<protocol::String>& ids, Reply<std::vector<DescribedGroup>> reply) const;
+
+ private:
+  friend class ConsumerHeartbeat;
+  friend class MemberUpdate;
+
+  Checked<Decision> leave(const HeartbeatRequest& request, Reply<HeartbeatResponse>& reply);
+  /// Takes members out, and what belongs to them: records, and timers once those are appended.
+  Decision fence(const ConsumerGroup& group, const std::vector<const ConsumerMember*>& members);
+  Decision fence_if_there(const std::string& group_id, const std::string& member_id);
+  Decision resolve_regexes(const std::string& group_id, const Now& now);
+
+  /// What is assigned with where nobody asks for anything.
+  const std::string& default_assignor() const { return environment_.settings.consumer_assignors.front(); }
+
+  void set_session_timer(const std::string& group_id, const std::string& member_id,
+                         std::chrono::milliseconds timeout, const Now& now);
+  void set_rebalance_timer(const std::string& group_id, const ConsumerMember& member, const Now& now);
+  void cancel_rebalance_timer(std::string_view group_id, std::string_view member_id);
+  void cancel_timers(std::string_view group_id, std::string_view member_id);
+  void set_regex_timer(const std::string& group_id, const Now& now);
+  bool is_resolving(std::string_view group_id) const;
+
+  DescribedGroup describe(std::string_view group_id) const;
+
+  template <class Key, class Value>
+  Result<void> replay_as(ByteView key, const std::optional<ByteView>& value);
+  ConsumerGroup& group_to_fill(std::string_view id);
+
+  ShardEnvironment& environment_;
+  GroupTable& groups_;
+  ConsumerSettings settings_;
+  MetadataHashes hashes_;
+  /// Of the image since which there has been no new topic.
+  int64_t newest_topics_version_ = -1;
+};
+
+}  // namespace barnabas::coordinator

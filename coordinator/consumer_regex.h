@@ -1,0 +1,21 @@
+#pragma once
+
+#include <expected>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metadata/image.h"
+
+namespace barnabas::coordinator {
+
+/// Nothing: it is a regular expression (RE2). Else what is wrong, in the words of RE2/J, which Kafka uses.
+std::expected<void, std::string> check_regex(std::string_view regex);
+
+/// The names of topics that each expression matches as a whole, sorted. One that is none matches nothing.
+std::map<std::string, std::vector<std::string>> resolve_regexes(const std::set<std::string>& regexes,
+                                                                const metadata::MetadataImage& image);
+
+}  // namespace barnabas::coordinator
