@@ -324,7 +324,7 @@ void ClassicScenario::note(const std::string& event) {
 
 void ClassicScenario::note_log() {
   for (; logged_ < runner_->log().size(); ++logged_) {
-    const auto& [record, timestamp, producer] = runner_->log()[logged_];
+    const Record& record = runner_->log()[logged_].record;
     const auto key = protocol::decode_coordinator_key<protocol::GroupMetadataKey>(record.key);
     std::string text = "log: " + key->group.str();
     if (record.value) {
