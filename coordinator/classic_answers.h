@@ -2,6 +2,7 @@
 
 #include "coordinator/classic_group.h"
 #include "protocol/error_code.h"
+#include "protocol/messages/describe_groups_response.h"
 
 /// Answers of the classic protocol. They own their texts.
 namespace barnabas::coordinator {
@@ -45,6 +46,20 @@ inline protocol::SyncGroupResponse synced(const ClassicGroup& group, const Class
   if (group.protocol_name()) response.protocol_name = *group.protocol_name();
   response.assignment = member.assignment.owned();
   return response;
+}
+
+/// Before version 6 of DescribeGroups what is not there is a dead group (KIP-1043). `is_other`: it is there,
+/// and of another protocol.
+inline protocol::DescribeGroupsResponse::DescribedGroup no_such_group(int16_t version, std::string_view id,
+                                                                      bool is_other = false) {
+  protocol::DescribeGroupsResponse::DescribedGroup described;
+  described.group_id = id;
+  described.group_state = name_of(ClassicState::dead);
+  if (version < 6) return described;
+  described.error_code = protocol::to_wire(protocol::ErrorCode::group_id_not_found);
+  described.error_message =
+      "Group " + std::string(id) + (is_other ? " is not a classic group." : " not found.");
+  return described;
 }
 
 }  // namespace barnabas::coordinator

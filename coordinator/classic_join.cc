@@ -81,10 +81,8 @@ Decision ClassicProtocol::join_group(const RequestContext& context, const protoc
   const auto refuse = [&](ErrorCode error) { joiner.refuse(decision, error, request.member_id); };
   Group* const found = groups_.find(request.group_id);
   auto* const group = dynamic_cast<ClassicGroup*>(found);
-  if (request.group_id.empty()) {
-    refuse(ErrorCode::invalid_group_id);
-  } else if (joiner.session_timeout < environment_.settings.session_timeout_min ||
-             joiner.session_timeout > environment_.settings.session_timeout_max) {
+  if (joiner.session_timeout < environment_.settings.session_timeout_min ||
+      joiner.session_timeout > environment_.settings.session_timeout_max) {
     refuse(ErrorCode::invalid_session_timeout);
   } else if (group != nullptr) {
     join({*group, context.now, decision}, std::move(joiner));

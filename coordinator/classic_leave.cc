@@ -25,9 +25,7 @@ Decision ClassicProtocol::leave_group(const RequestContext& context,
   Decision decision;
   protocol::LeaveGroupResponse response;
   auto* const group = groups_.find_as<ClassicGroup>(request.group_id);
-  if (request.group_id.empty()) {
-    response.error_code = protocol::to_wire(ErrorCode::invalid_group_id);
-  } else if (group != nullptr && group->is_in(ClassicState::dead)) {
+  if (group != nullptr && group->is_in(ClassicState::dead)) {
     response.error_code = protocol::to_wire(ErrorCode::coordinator_not_available);
   } else {
     bool somebody_left = false;

@@ -8,11 +8,6 @@ namespace barnabas::coordinator {
 using protocol::ErrorCode;
 using std::chrono::milliseconds;
 
-namespace {
-/// From this version of DescribeGroups on there is an error for a group that is not there (KIP-1043).
-constexpr int16_t group_not_found_since = 6;
-}  // namespace
-
 ClassicProtocol::ClassicProtocol(ShardEnvironment& environment, GroupTable& groups)
     : environment_(environment), groups_(groups) {}
 
@@ -77,30 +72,18 @@ void ClassicProtocol::end(ClassicGroup& group, ErrorCode error, Decision& decisi
   }
 }
 
-Decision ClassicProtocol::describe_groups(const RequestContext& context,
-                                          const std::vector<protocol::String>& ids,
-                                          Reply<std::vector<DescribedGroup>> reply) const {
-  std::vector<DescribedGroup> described;
-  described.reserve(ids.size());
-  for (const protocol::String& id : ids) described.push_back(describe(context, id));
-  return Decision::answer(reply.with(std::move(described)));
+Decision ClassicProtocol::describe_group(const RequestContext& context, std::string_view id,
+                                         Reply<DescribedGroup> reply) const {
+  return Decision::answer(reply.with(describe(context, id)));
 }
 
 ClassicProtocol::DescribedGroup ClassicProtocol::describe(const RequestContext& context,
                                                           std::string_view id) const {
-  DescribedGroup described;
-  described.group_id = id;
   const Group* const found = groups_.find(id);
   const auto* const group = dynamic_cast<const ClassicGroup*>(found);
-  if (group == nullptr) {
-    // Old versions know a dead group only.
-    described.group_state = name_of(ClassicState::dead);
-    if (context.version < group_not_found_since) return described;
-    described.error_code = protocol::to_wire(ErrorCode::group_id_not_found);
-    described.error_message =
-        "Group " + std::string(id) + (found == nullptr ? " not found." : " is not a classic group.");
-    return described;
-  }
+  if (group == nullptr) return no_such_group(context.version, id, found != nullptr);
+  DescribedGroup described;
+  described.group_id = id;
   described.group_state = group->state_name();
   described.protocol_type = group->protocol_type();
   const bool is_stable = group->is_in(ClassicState::stable);

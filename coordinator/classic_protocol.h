@@ -44,7 +44,8 @@ class ClassicProtocol {
   /// Answers everybody who waits with not_coordinator. The groups are dead then.
   Decision unload();
 
-  // Groups with members that speak another protocol do not belong here: the shard asks that one first.
+  // Group ids are not empty, and what a version demands is there: handlers see to it. Groups with members
+  // that speak another protocol do not belong here: the shard asks that one first.
 
   Decision join_group(const RequestContext& context, const protocol::JoinGroupRequest& request,
                       Reply<protocol::JoinGroupResponse> reply);
@@ -55,9 +56,9 @@ class ClassicProtocol {
   Decision leave_group(const RequestContext& context, const protocol::LeaveGroupRequest& request,
                        Reply<protocol::LeaveGroupResponse> reply);
   using DescribedGroup = protocol::DescribeGroupsResponse::DescribedGroup;
-  /// One for each id, in their order. Authorized operations are for others to fill in.
-  Decision describe_groups(const RequestContext& context, const std::vector<protocol::String>& ids,
-                           Reply<std::vector<DescribedGroup>> reply) const;
+  /// One group of a DescribeGroups. Authorized operations are for others to fill in.
+  Decision describe_group(const RequestContext& context, std::string_view id,
+                          Reply<DescribedGroup> reply) const;
 
   // For groups that change to another protocol while they are used (KIP-848).
 

@@ -68,6 +68,7 @@ std::string ClassicScenario::trace_of(const std::string& scenario) {
   ClassicScenario played;
   std::istringstream in(scenario);
   for (std::string line; std::getline(in, line);) played.play(line);
+  played.is_over_ = true;
   played.runner_.reset();
   return played.trace_.str();
 }
@@ -75,7 +76,7 @@ std::string ClassicScenario::trace_of(const std::string& scenario) {
 void ClassicScenario::begin() {
   if (runner_) return;
   runner_ = std::make_unique<GroupShardRunner>(
-      [settings = settings_](ShardEnvironment& environment) { environment.settings = settings; });
+      [this](ShardEnvironment& environment) { environment.settings = settings_; });
   start_ = runner_->now().instant;
 }
 
@@ -105,7 +106,6 @@ void ClassicScenario::play(const std::string& line) {
 
 void ClassicScenario::set(const Step& step) {
   settings_.size_max = static_cast<std::size_t>(step.number("size_max", 1'000));
-  settings_.initial_rebalance_delay = milliseconds(step.number("initial_rebalance_delay", 3'000));
 }
 
 void ClassicScenario::play_client(const Step& step) {
@@ -120,7 +120,7 @@ void ClassicScenario::play_world(const Step& step) {
   if (step.what == "describe")
     describe(step);
   else if (step.what == "wait")
-    runner_->advance(milliseconds(std::stoi(step.words.at(0))));
+    wait(step);
   else if (step.what == "refuse")
     runner_->refuse_appends(*protocol::error_code(static_cast<int16_t>(std::stoi(step.words.at(0)))));
   else if (step.what == "accept")
@@ -129,6 +129,8 @@ void ClassicScenario::play_world(const Step& step) {
     runner_->durable_at_once(false);
   else if (step.what == "release")
     runner_->durable_at_once(true);
+  else if (step.what == "limit")
+    settings_.size_max = std::stoull(step.words.at(0));
   else if (step.what == "crash")
     runner_->crash();
   else if (step.what == "unload")
@@ -149,7 +151,7 @@ void ClassicScenario::ask(const Step& step, Request request, Ask ask, Told told)
     Fate(Fate&& other) noexcept : to(std::exchange(other.to, nullptr)), who(std::move(other.who)) {}
     Fate& operator=(Fate&&) = delete;
     ~Fate() {
-      if (to != nullptr) to->note(who + ": closed");
+      if (to != nullptr && !to->is_over_) to->note(who + ": closed");
     }
   };
   Reply<Response> reply([this, told, fate = Fate(this, step.who + " " + step.what)](
@@ -171,7 +173,7 @@ void ClassicScenario::join(const Step& step) {
   Client& client = clients_[step.who];
   client.instance_id = step.text("instance", client.instance_id);
   protocol::JoinGroupRequest request;
-  request.group_id = group_;
+  request.group_id = step.option("group", group_);
   request.member_id = step.option("member", client.member_id);
   request.group_instance_id = wire(client.instance_id);
   request.protocol_type = step.option("type", "consumer");
@@ -218,7 +220,7 @@ void ClassicScenario::sync(const Step& step) {
   const Client& client = clients_[step.who];
   const auto version = static_cast<int16_t>(step.number("v", 5));
   protocol::SyncGroupRequest request;
-  request.group_id = group_;
+  request.group_id = step.option("group", group_);
   request.member_id = step.option("member", client.member_id);
   request.group_instance_id = wire(step.text("instance", client.instance_id));
   request.generation_id = step.number("gen", client.generation);
@@ -248,27 +250,53 @@ void ClassicScenario::sync(const Step& step) {
       told);
 }
 
-void ClassicScenario::heartbeat(const Step& step) {
-  const Client& client = clients_[step.who];
+protocol::HeartbeatRequest ClassicScenario::heartbeat_of(const Step& step, const Client& client) const {
   protocol::HeartbeatRequest request;
-  request.group_id = group_;
+  request.group_id = step.option("group", group_);
   request.member_id = step.option("member", client.member_id);
   request.group_instance_id = wire(step.text("instance", client.instance_id));
   request.generation_id = step.number("gen", client.generation);
+  return request;
+}
+
+void ClassicScenario::heartbeat(const Step& step) {
   const auto told = [this, who = step.who](const protocol::HeartbeatResponse& response) {
     note(who + " heartbeat: " + code_text(response.error_code));
   };
   ask(
-      step, std::move(request),
+      step, heartbeat_of(step, clients_[step.who]),
       [&](const auto& asked, auto reply) {
         return runner_->shard().heartbeat(context(step, 4), asked, std::move(reply));
       },
       told);
 }
 
+void ClassicScenario::wait(const Step& step) {
+  static constexpr milliseconds interval{3'000};
+  milliseconds left{std::stoi(step.words.at(0))};
+  const std::vector<std::string> alive(step.words.begin() + 1, step.words.end());
+  while (!alive.empty() && left > interval) {
+    runner_->advance(interval);
+    left -= interval;
+    for (const std::string& who : alive) {
+      const auto told = [this, who](const protocol::HeartbeatResponse& response) {
+        const int16_t before = std::exchange(clients_[who].last_heartbeat, response.error_code);
+        if (before != response.error_code) note(who + " heartbeat: " + code_text(response.error_code));
+      };
+      ask(
+          step, heartbeat_of({}, clients_[who]),
+          [&](const auto& asked, auto reply) {
+            return runner_->shard().heartbeat(context(step, 4), asked, std::move(reply));
+          },
+          told);
+    }
+  }
+  runner_->advance(left);
+}
+
 void ClassicScenario::leave(const Step& step) {
   protocol::LeaveGroupRequest request;
-  request.group_id = group_;
+  request.group_id = step.option("group", group_);
   const auto version = static_cast<int16_t>(step.number("v", 5));
   std::vector<std::string> leavers = step.words;
   if (leavers.empty()) leavers.push_back(step.who);
@@ -295,11 +323,10 @@ void ClassicScenario::leave(const Step& step) {
 }
 
 void ClassicScenario::describe(const Step& step) {
-  auto [reply, answer] = reply_and_answer<std::vector<ClassicProtocol::DescribedGroup>>();
-  const std::vector<protocol::String> ids{step.words.empty() ? group_ : step.words[0]};
-  runner_->carry_out(runner_->shard().describe_groups(
-      context(step, static_cast<int16_t>(step.number("v", 6))), ids, std::move(reply)));
-  note(described(answer->response().front()));
+  Reply<ClassicProtocol::DescribedGroup> reply([this](const auto& group) { note(described(*group)); });
+  runner_->carry_out(runner_->shard().describe_group(context(step, static_cast<int16_t>(step.number("v", 6))),
+                                                     step.words.empty() ? group_ : step.words[0],
+                                                     std::move(reply)));
 }
 
 std::string ClassicScenario::described(const ClassicProtocol::DescribedGroup& group) const {
@@ -344,11 +371,10 @@ void ClassicScenario::note_log() {
 }
 
 void ClassicScenario::note_state() {
-  auto [reply, answer] = reply_and_answer<std::vector<ClassicProtocol::DescribedGroup>>();
-  Decision decision =
-      runner_->shard().describe_groups(runner_->context(6), {protocol::String(group_)}, std::move(reply));
+  auto [reply, answer] = reply_and_answer<ClassicProtocol::DescribedGroup>();
+  Decision decision = runner_->shard().describe_group(runner_->context(6), group_, std::move(reply));
   for (ReadyReply& ready : decision.replies) ready(protocol::ErrorCode::none);
-  const auto& group = answer->response().front();
+  const auto& group = answer->response();
   std::string state = group.group_state.str();
   for (const auto& member : group.members) state += " " + member.member_id.str();
   if (state == state_) return;

@@ -17,7 +17,7 @@ namespace barnabas::coordinator::testing {
 
 /// Plays a scenario against a shard and writes down what happens. One step a line, "#" begins a comment:
 ///
-///   set NAME=VALUE …                     before anything else: size_max, initial_rebalance_delay
+///   set size_max=N                       before anything else
 ///   CLIENT join [v=9] [member=ID] [instance=ID] [type=consumer] [protocols=range+sticky] [topics=t]
 ///               [session=10000] [rebalance=60000]
 ///   CLIENT sync [v=5] [member=ID] [gen=N] [type=T] [name=P] [OTHER=SHARE …]
@@ -25,13 +25,15 @@ namespace barnabas::coordinator::testing {
 ///   CLIENT leave [v=5] [member=ID] [instance=ID]      several in one: leave a b …
 ///   CLIENT forget                        as a process that starts again
 ///   describe [v=6] [GROUP]
-///   wait MILLISECONDS
+///   wait MILLISECONDS [CLIENT …]         these send heartbeats meanwhile; noted when the answer changes
 ///   refuse CODE, accept                  appends fail, work again
 ///   hold, release                        answers wait to be durable
+///   limit N                              size_max of the next start
 ///   crash, unload
 ///
-/// A client remembers the id, generation and protocol that it was given; "none" is an empty value. In the
-/// trace ids are short: a-1 is the first id that was made, for client a.
+/// Each request takes group=ID (otherwise g). A client remembers the id, generation and protocol that it was
+/// given; "none" is an empty value. In the trace ids are short: a-1 is the first id that was made, for client
+/// a.
 class ClassicScenario {
  public:
   static std::string trace_of(const std::string& scenario);
@@ -43,6 +45,7 @@ class ClassicScenario {
     std::optional<std::string> protocol_type;
     std::optional<std::string> protocol_name;
     int32_t generation = -1;
+    int16_t last_heartbeat = 0;  ///< answer to the last one while waiting
   };
   struct Step {
     std::string who;
@@ -64,9 +67,11 @@ class ClassicScenario {
   void heartbeat(const Step& step);
   void leave(const Step& step);
   void describe(const Step& step);
+  void wait(const Step& step);
 
   template <class Request, class Ask, class Told>
   void ask(const Step& step, Request request, Ask ask, Told told);
+  protocol::HeartbeatRequest heartbeat_of(const Step& step, const Client& client) const;
   RequestContext context(const Step& step, int16_t version) const;
   void note(const std::string& event);
   void note_log();
@@ -81,6 +86,7 @@ class ClassicScenario {
   std::vector<std::shared_ptr<void>> requests_;  ///< live as long as answers may borrow from them
   std::size_t logged_ = 0;
   std::string state_;
+  bool is_over_ = false;
   Instant start_;
   std::ostringstream trace_;
 };

@@ -8,9 +8,6 @@ using protocol::ErrorCode;
 
 namespace {
 
-/// KIP-559: from this version on the protocol must be named.
-constexpr int16_t protocol_required_since = 5;
-
 std::optional<std::string_view> view_of(const std::optional<protocol::String>& text) {
   if (!text) return std::nullopt;
   return text->view();
@@ -41,11 +38,7 @@ Decision ClassicProtocol::sync_group(const RequestContext& context, const protoc
   decision.replay = false;
   const auto refuse = [&](ErrorCode error) { decision.replies.push_back(reply.with(sync_refused(error))); };
   auto* const group = groups_.find_as<ClassicGroup>(request.group_id);
-  if (context.version >= protocol_required_since && (!request.protocol_type || !request.protocol_name)) {
-    refuse(ErrorCode::inconsistent_group_protocol);
-  } else if (request.group_id.empty()) {
-    refuse(ErrorCode::invalid_group_id);
-  } else if (group == nullptr || group->is_empty()) {
+  if (group == nullptr || group->is_empty()) {
     refuse(ErrorCode::unknown_member_id);
   } else if (const ErrorCode error = validate_sync(*group, request); error != ErrorCode::none) {
     refuse(error);
@@ -98,7 +91,6 @@ Decision ClassicProtocol::heartbeat(const RequestContext& context, const protoco
   Decision decision;
   auto* const group = groups_.find_as<ClassicGroup>(request.group_id);
   const auto outcome = [&] {
-    if (request.group_id.empty()) return ErrorCode::invalid_group_id;
     if (group == nullptr) return ErrorCode::unknown_member_id;
     if (group->is_in(ClassicState::dead)) return ErrorCode::coordinator_not_available;
     const ErrorCode error = group->validate_member(request.member_id, view_of(request.group_instance_id));

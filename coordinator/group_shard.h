@@ -69,9 +69,9 @@ class GroupShard {
                        Reply<protocol::LeaveGroupResponse> reply) {
     return classic_.leave_group(context, request, std::move(reply));
   }
-  Decision describe_groups(const RequestContext& context, const std::vector<protocol::String>& ids,
-                           Reply<std::vector<ClassicProtocol::DescribedGroup>> reply) {
-    return classic_.describe_groups(context, ids, std::move(reply));
+  Decision describe_group(const RequestContext& context, std::string_view id,
+                          Reply<ClassicProtocol::DescribedGroup> reply) {
+    return classic_.describe_group(context, id, std::move(reply));
   }
 
   // --- requests about offsets (offset_protocol.h)
