@@ -18,6 +18,7 @@
 #include "app/listeners.h"
 #include "app/refused_settings.h"
 #include "base/log.h"
+#include "broker/coordinators/group_coordinator.h"
 #include "broker/directory_assignments.h"
 #include "broker/dispatcher.h"
 #include "broker/producer_ids.h"
@@ -190,6 +191,8 @@ struct BrokerProcess::Parts {
   explicit Parts(metadata::StaticConfig settings) : config(std::move(settings)), node(node_of(config)) {}
   ~Parts() {
     if (connection_limiter) connection_limiter->let_go();
+    // Before the loops that the requests belong to which wait there.
+    if (groups) groups->stop();
   }
 
   Result<void> open_all();
@@ -229,6 +232,7 @@ struct BrokerProcess::Parts {
   std::optional<broker::ReplicaMover> mover;
   std::optional<broker::FetchSessionCache> fetch_sessions;
   std::optional<broker::ProducerIds> producer_ids;
+  std::optional<broker::GroupCoordinator> groups;
   std::optional<broker::Services> services;
   std::optional<broker::Dispatcher> dispatcher;
   std::optional<network::EventLoops> loops;
@@ -403,6 +407,7 @@ Result<void> BrokerProcess::Parts::open_server() {
   fetch_sessions.emplace(
       static_cast<std::size_t>(config.integer("max.incremental.fetch.session.cache.slots")), seed);
   producer_ids.emplace(node, *gateway, publisher);
+  groups.emplace(node, config, publisher, *gateway, *replicas);
   services.emplace(broker::Services{
       .node = node,
       .cluster_id = logs->cluster_id(),
@@ -415,6 +420,7 @@ Result<void> BrokerProcess::Parts::open_server() {
       .disk_pool = *disk_pool,
       .fetch_sessions = *fetch_sessions,
       .producer_ids = *producer_ids,
+      .groups = *groups,
       .auto_create_topics = config.boolean("auto.create.topics.enable"),
       .delete_topics = config.boolean("delete.topic.enable"),
       .check_record_contents = config.boolean("log.validate.contents"),
@@ -462,6 +468,7 @@ Result<void> BrokerProcess::Parts::join_cluster() {
   BARNABAS_TRY(lifecycle->register_broker());
   assignments->begin();
   BARNABAS_TRY(lifecycle->unfence());
+  groups->begin();
   return {};
 }
 
@@ -532,6 +539,7 @@ bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
     clean = false;
   };
   parts.server->begin_stop();
+  parts.groups->stop();
   if (!parts.server->wait_stopped(deadline))
     log_.warn("stopping: connections were closed with answers outstanding");
   parts.cleaner->stop();

@@ -92,14 +92,15 @@ void Partition::deactivate(const Error& error) {
   wake_waiters(std::numeric_limits<int64_t>::max());
 }
 
-Result<storage::AppendResult> Partition::append(MutableByteView batch, bool wait_for_disk, TimestampMs now) {
+Result<storage::AppendResult> Partition::append(MutableByteView batch, bool wait_for_disk, TimestampMs now,
+                                                storage::AppendOrigin origin) {
   if (!active()) return fail(ErrorKind::offline, name_.to_string() + " is no longer here");
   storage::Log* log = log_.load(std::memory_order_acquire);
-  auto appended = log->append_as_leader(batch, leader_epoch(), now);
+  auto appended = log->append_as_leader(batch, leader_epoch(), now, origin);
   while (!appended && appended.error().kind == ErrorKind::closed &&
          log != log_.load(std::memory_order_acquire)) {
     log = log_.load(std::memory_order_acquire);
-    appended = log->append_as_leader(batch, leader_epoch(), now);
+    appended = log->append_as_leader(batch, leader_epoch(), now, origin);
   }
   if (!appended) {
     const ErrorKind kind = appended.error().kind;

@@ -100,7 +100,8 @@ class Partition : public std::enable_shared_from_this<Partition> {
   void deactivate(const Error& error);
 
   /// Appends one validated batch. `wait_for_disk`: acks=all.
-  Result<storage::AppendResult> append(MutableByteView batch, bool wait_for_disk, TimestampMs now);
+  Result<storage::AppendResult> append(MutableByteView batch, bool wait_for_disk, TimestampMs now,
+                                       storage::AppendOrigin origin = storage::AppendOrigin::client);
 
   /// Log::delete_records_before, and tells those who wait.
   Result<Offset> delete_records_before(Offset offset);

@@ -16,6 +16,7 @@
 
 namespace barnabas::broker {
 
+class GroupCoordinator;
 class ProducerIds;
 
 /// One address under which clients reach this broker.
@@ -40,6 +41,7 @@ struct Services {
   io::DiskPool& disk_pool;
   FetchSessionCache& fetch_sessions;
   ProducerIds& producer_ids;
+  GroupCoordinator& groups;
 
   // Settings that every request asks for, read once.
   bool auto_create_topics = true;

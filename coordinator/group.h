@@ -18,6 +18,10 @@ namespace barnabas::coordinator {
 /// Which protocol a group speaks; the text is that of ListGroups (KIP-848).
 enum class GroupType { classic, consumer };
 
+constexpr std::string_view to_string(GroupType type) {
+  return type == GroupType::classic ? "classic" : "consumer";
+}
+
 /// What decides whether a committed offset has had its time.
 struct OffsetAge {
   std::string_view topic;

@@ -14,16 +14,6 @@
 
 namespace barnabas::coordinator {
 
-/// A record as it is replayed: keys and values borrow, for the call.
-struct ReplayedRecord {
-  ByteView key;
-  std::optional<ByteView> value;  ///< none: a tombstone
-  Offset offset;
-  TimestampMs timestamp;
-  /// Of a transaction that is not decided yet (TxnOffsetCommit); no_producer_id otherwise.
-  ProducerId producer_id = no_producer_id;
-};
-
 /// The groups and offsets of one partition of __consumer_offsets: a pure state machine. Every method runs on
 /// the one thread of the shard and gives a Decision, which that thread carries out before it calls the next
 /// one.
@@ -49,6 +39,7 @@ class GroupShard {
   /// No longer led by this broker: answers all that wait with not_coordinator.
   Decision unload();
   Timers& timers() { return environment_.timers; }
+  const GroupTable& groups() const { return groups_; }
 
   // --- requests of the classic protocol (classic_protocol.h)
   // -----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/types.h"
 #include "protocol/coordinator_record.h"
 
 namespace barnabas::coordinator {
@@ -14,6 +15,16 @@ struct Record {
   std::vector<std::byte> key;
   std::optional<std::vector<std::byte>> value;
   bool operator==(const Record&) const = default;
+};
+
+/// A record as it is replayed: keys and values borrow, for the call.
+struct ReplayedRecord {
+  ByteView key;
+  std::optional<ByteView> value;  ///< none: a tombstone
+  Offset offset;
+  TimestampMs timestamp;
+  /// Of a transaction that is not decided yet (TxnOffsetCommit); no_producer_id otherwise.
+  ProducerId producer_id = no_producer_id;
 };
 
 namespace detail {

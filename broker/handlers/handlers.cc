@@ -17,9 +17,11 @@
 #include "broker/handlers/describe_producers.h"
 #include "broker/handlers/describe_topic_partitions.h"
 #include "broker/handlers/fetch.h"
+#include "broker/handlers/find_coordinator.h"
 #include "broker/handlers/incremental_alter_configs.h"
 #include "broker/handlers/init_producer_id.h"
 #include "broker/handlers/list_config_resources.h"
+#include "broker/handlers/list_groups.h"
 #include "broker/handlers/list_offsets.h"
 #include "broker/handlers/metadata.h"
 #include "broker/handlers/offset_for_leader_epoch.h"
@@ -32,8 +34,10 @@
 #include "protocol/messages/delete_topics_response.h"
 #include "protocol/messages/describe_log_dirs_response.h"
 #include "protocol/messages/fetch_response.h"
+#include "protocol/messages/find_coordinator_response.h"
 #include "protocol/messages/incremental_alter_configs_response.h"
 #include "protocol/messages/init_producer_id_response.h"
+#include "protocol/messages/list_groups_response.h"
 #include "protocol/messages/list_offsets_response.h"
 #include "protocol/messages/metadata_response.h"
 #include "protocol/messages/produce_response.h"
@@ -65,6 +69,8 @@ constexpr std::array handlers{
     entry<FetchHandler>(),
     entry<ListOffsetsHandler>(),
     entry<MetadataHandler>(),
+    entry<FindCoordinatorHandler>(),
+    entry<ListGroupsHandler>(),
     api_versions_entry(),
     entry<CreateTopicsHandler>(),
     entry<DeleteTopicsHandler>(),

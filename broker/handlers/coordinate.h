@@ -1,0 +1,156 @@
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "broker/call.h"
+#include "broker/coordinators/group_coordinator.h"
+#include "coordinator/decision.h"
+#include "coordinator/group_shard.h"
+#include "coordinator/shard_environment.h"
+#include "protocol/error_code.h"
+
+namespace barnabas::broker {
+
+/// A request that coordinators answer, with all that its answers borrow from: it lives until it is answered.
+template <class Request>
+class CoordinatedCall {
+ public:
+  using Response = typename Request::Response;
+
+  CoordinatedCall(Call call, Request with)
+      : request(std::move(with)),
+        call_(std::move(call)),
+        client_id_(call_.client_id()),
+        client_host_("/" + call_.connection().peer_address) {}
+
+  int16_t version() const { return call_.version(); }
+  GroupCoordinator& groups() const { return call_.services().groups; }
+  coordinator::RequestContext context(const coordinator::Now& now) const {
+    return {.version = call_.version(), .client_id = client_id_, .client_host = client_host_, .now = now};
+  }
+  /// Once. From any thread.
+  void reply(const Response& response) { call_.reply(response); }
+
+  const Request request;
+
+ private:
+  Call call_;
+  const std::string client_id_;
+  const std::string client_host_;
+};
+
+/// Has a request of one group answered by the shard that has the group.
+///  - `operation`: Decision(GroupShard&, const RequestContext&, const Request&, Reply<Response>), on the
+///    shard's thread; the request, and all that it borrows from, stays until the reply is given.
+///  - `failure`: Response(const Request&, ErrorCode), the answer when there is no other; from any thread. It
+///    gets coordinator_load_in_progress, not_coordinator, coordinator_not_available,
+///    unknown_server_error, and whatever the operation gives to Reply::with_error.
+/// `group` may borrow from the request. A group id that is not allowed is for the handler to refuse.
+template <class Request, class Operation, class Failure>
+void coordinate(Call call, Request request, std::string_view group, Operation operation, Failure failure) {
+  using Response = typename Request::Response;
+  const auto kept = std::make_shared<CoordinatedCall<Request>>(std::move(call), std::move(request));
+  kept->groups().schedule(
+      group,
+      [kept, operation, failure](coordinator::GroupShard& shard,
+                                 const coordinator::Now& now) mutable -> coordinator::Decision {
+        coordinator::Reply<Response> reply(
+            [kept, failure](std::expected<Response, protocol::ErrorCode> answer) {
+              kept->reply(answer ? *answer : failure(kept->request, answer.error()));
+            });
+        return operation(shard, kept->context(now), kept->request, std::move(reply));
+      },
+      [kept, failure](protocol::ErrorCode error) { kept->reply(failure(kept->request, error)); });
+}
+
+/// One answer that is put together from those of several shards, each from a thread of its own; whoever
+/// brings the last one makes it. `join`: Response(const Request&, std::vector<Part>&&).
+template <class Request, class Part, class Join>
+class JoinedAnswer {
+ public:
+  JoinedAnswer(Call asked, Request request, std::size_t parts, Join join)
+      : call(std::move(asked), std::move(request)),
+        parts_(parts),
+        missing_(parts + 1),
+        join_(std::move(join)) {}
+
+  void put(std::size_t at, Part part) {
+    parts_[at] = std::move(part);
+    finish_one();
+  }
+  /// One more for the handler itself, so that nothing is sent before all are asked.
+  void finish_one() {
+    if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      call.reply(join_(call.request, std::move(parts_)));
+  }
+
+  CoordinatedCall<Request> call;
+
+ private:
+  std::vector<Part> parts_;
+  std::atomic<std::size_t> missing_;
+  Join join_;
+};
+
+/// The same for a request about many groups. For each index i of `groups`:
+///  - `operation`: Decision(GroupShard&, const RequestContext&, const Request&, std::size_t i, Reply<Part>)
+///  - `failure`: Part(const Request&, std::size_t i, ErrorCode)
+/// and then once
+///  - `join`: Response(const Request&, std::vector<Part>&&), the parts in the order of `groups`.
+/// An empty group id is answered with invalid_group_id.
+template <class Part, class Request, class Operation, class Failure, class Join>
+void coordinate_each(Call call, Request request, const std::vector<std::string_view>& groups,
+                     Operation operation, Failure failure, Join join) {
+  const auto answer = std::make_shared<JoinedAnswer<Request, Part, Join>>(std::move(call), std::move(request),
+                                                                          groups.size(), std::move(join));
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    auto put = [answer, failure, i](std::expected<Part, protocol::ErrorCode> part) {
+      answer->put(i, part ? std::move(*part) : failure(answer->call.request, i, part.error()));
+    };
+    if (groups[i].empty()) {
+      put(std::unexpected(protocol::ErrorCode::invalid_group_id));
+      continue;
+    }
+    answer->call.groups().schedule(
+        groups[i],
+        [answer, operation, put, i](coordinator::GroupShard& shard,
+                                    const coordinator::Now& now) mutable -> coordinator::Decision {
+          return operation(shard, answer->call.context(now), answer->call.request, i,
+                           coordinator::Reply<Part>(put));
+        },
+        [put](protocol::ErrorCode error) mutable { put(std::unexpected(error)); });
+  }
+  answer->finish_one();
+}
+
+/// The same for a request about all groups that are here: for each shard.
+///  - `operation`: Decision(GroupShard&, const RequestContext&, const Request&, Reply<Part>)
+///  - `join`: Response(const Request&, std::vector<std::expected<Part, ErrorCode>>&&)
+template <class Part, class Request, class Operation, class Join>
+void coordinate_all(Call call, Request request, Operation operation, Join join) {
+  using Outcome = std::expected<Part, protocol::ErrorCode>;
+  const std::vector<PartitionIndex> partitions = call.services().groups.led();
+  const auto answer = std::make_shared<JoinedAnswer<Request, Outcome, Join>>(
+      std::move(call), std::move(request), partitions.size(), std::move(join));
+  for (std::size_t i = 0; i < partitions.size(); ++i) {
+    answer->call.groups().schedule(
+        partitions[i],
+        [answer, operation, i](coordinator::GroupShard& shard,
+                               const coordinator::Now& now) mutable -> coordinator::Decision {
+          return operation(
+              shard, answer->call.context(now), answer->call.request,
+              coordinator::Reply<Part>([answer, i](Outcome part) { answer->put(i, std::move(part)); }));
+        },
+        [answer, i](protocol::ErrorCode error) { answer->put(i, std::unexpected(error)); });
+  }
+  answer->finish_one();
+}
+
+}  // namespace barnabas::broker

@@ -1,0 +1,94 @@
+#include "broker/handlers/find_coordinator.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "broker/coordinators/group_coordinator.h"
+#include "broker/handlers/topic_description.h"
+#include "protocol/messages/find_coordinator_response.h"
+
+namespace barnabas::broker {
+namespace {
+
+using protocol::ErrorCode;
+using protocol::FindCoordinatorRequest;
+using protocol::FindCoordinatorResponse;
+
+constexpr int8_t group_type = 0;
+constexpr int8_t transaction_type = 1;
+constexpr int8_t share_type = 2;
+constexpr int16_t first_batched_version = 4;
+
+/// What all keys of a type are answered with, wherever they would be; none: it depends.
+ErrorCode error_of_type(int8_t type) {
+  switch (type) {
+    case group_type:
+      return ErrorCode::none;
+    case transaction_type:
+      return ErrorCode::coordinator_not_available;
+    case share_type:
+    default:
+      return ErrorCode::invalid_request;
+  }
+}
+
+struct Found {
+  ErrorCode error = ErrorCode::none;
+  std::optional<BrokerAddress> at;
+};
+
+Found find_group(const Call& call, const metadata::MetadataImage& image, std::string_view group) {
+  const Found not_available{ErrorCode::coordinator_not_available, std::nullopt};
+  GroupCoordinator& groups = call.services().groups;
+  const auto index = groups.partition_of(group);
+  const auto* partition = index ? image.partition(groups.topic().name(), *index) : nullptr;
+  if (partition == nullptr) return not_available;
+  for (const BrokerAddress& address : broker_addresses(call, image))
+    if (address.id == partition->leader) return {ErrorCode::none, address};
+  return not_available;
+}
+
+/// Coordinator: the whole response before v4, an element of it from then on.
+template <class Coordinator>
+void describe(const Found& found, Coordinator& answer) {
+  answer.error_code = to_wire(found.error);
+  answer.node_id = found.at ? found.at->id.value() : -1;
+  answer.host = found.at ? protocol::String(found.at->host) : protocol::String();
+  answer.port = found.at ? found.at->port : -1;
+}
+
+FindCoordinatorResponse make_response(const Call& call, const FindCoordinatorRequest& request) {
+  const auto image = call.services().metadata.current();
+  const ErrorCode error = error_of_type(request.key_type);
+  const auto find = [&](std::string_view key) {
+    return error == ErrorCode::none ? find_group(call, *image, key) : Found{error, std::nullopt};
+  };
+  FindCoordinatorResponse response;
+  if (call.version() < first_batched_version) {
+    const Found found = find(request.key);
+    describe(found, response);
+    response.error_message =
+        protocol::String(found.error == ErrorCode::none ? "NONE" : default_message(found.error));
+    return response;
+  }
+  response.coordinators.reserve(request.coordinator_keys.size());
+  for (const protocol::String& key : request.coordinator_keys) {
+    auto& answer = response.coordinators.emplace_back();
+    answer.key = key;
+    answer.error_message = protocol::String();
+    describe(find(key), answer);
+  }
+  return response;
+}
+
+}  // namespace
+
+void FindCoordinatorHandler::handle(Call call, Request request) {
+  if (error_of_type(request.key_type) != ErrorCode::none) return call.reply(make_response(call, request));
+  CoordinatorTopic& topic = call.services().groups.topic();
+  topic.make([call = std::move(call), request = std::move(request)]() mutable {
+    call.reply(make_response(call, request));
+  });
+}
+
+}  // namespace barnabas::broker
