@@ -98,7 +98,6 @@ class GroupShard {
                                     Reply<std::vector<ConsumerProtocol::DescribedGroup>> reply) {
     return consumer_.describe(ids, std::move(reply));
   }
-  const GroupTable& groups() const { return groups_; }
 
  private:
   Result<void> replay_classic(const ReplayedRecord& record);
