@@ -80,9 +80,8 @@ class GroupShard {
                           Reply<protocol::OffsetDeleteResponse> reply) {
     return offsets_.delete_offsets(context, request, std::move(reply));
   }
-  Decision delete_groups(const RequestContext& context, const std::vector<protocol::String>& ids,
-                         Reply<std::vector<OffsetProtocol::DeletedGroup>> reply) {
-    return offsets_.delete_groups(context, ids, std::move(reply));
+  Decision delete_group(const protocol::String& id, Reply<OffsetProtocol::DeletedGroup> reply) {
+    return offsets_.delete_group(id, std::move(reply));
   }
   const OffsetProtocol& offsets() const { return offsets_; }
 

@@ -93,25 +93,17 @@ void OffsetProtocol::tombstone_all(const std::string& group, std::vector<Record>
   }
 }
 
-OffsetProtocol::DeletedGroup OffsetProtocol::delete_group(const protocol::String& id,
-                                                          std::vector<Record>& records) const {
+Decision OffsetProtocol::delete_group(const protocol::String& id, Reply<DeletedGroup> reply) {
   DeletedGroup deleted;
   deleted.group_id = id;
   const Group* group = groups_.find(id);
   const auto refused = group == nullptr ? ErrorCode::group_id_not_found : group->validate_delete();
   deleted.error_code = to_wire(refused);
-  if (refused != ErrorCode::none) return deleted;
-  tombstone_all(group->id(), records);
-  group->tombstones(records);
-  return deleted;
-}
-
-Decision OffsetProtocol::delete_groups(const RequestContext&, const std::vector<protocol::String>& ids,
-                                       Reply<std::vector<DeletedGroup>> reply) {
   Decision decision;
-  std::vector<DeletedGroup> deleted;
-  deleted.reserve(ids.size());
-  for (const auto& id : ids) deleted.push_back(delete_group(id, decision.records));
+  if (refused == ErrorCode::none) {
+    tombstone_all(group->id(), decision.records);
+    group->tombstones(decision.records);
+  }
   decision.replies.push_back(reply.with(std::move(deleted)));
   return decision;
 }

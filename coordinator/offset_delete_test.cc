@@ -68,7 +68,9 @@ TEST(DeleteGroups, leave_no_offset_behind) {
   shard.create_topic("a");
   shard.commit("g", {{"a", 0, 1}, {"a", 1, 1}});
   shard.commit("h", {{"a", 0, 1}});
-  EXPECT_EQ(shard.delete_groups({"other", "g"}), (std::vector<int16_t>{69, 0}));
+  EXPECT_EQ(shard.delete_group("other")->response().error_code, 69);
+  EXPECT_EQ(shard.delete_group("g")->response().error_code, 0);
+  EXPECT_EQ(shard.delete_group("g")->response().error_code, 69);
   EXPECT_EQ(shard.fetch("g"), "");
   EXPECT_EQ(shard.fetch("h"), "a: 0=1");
   shard.runner().crash();
@@ -81,7 +83,7 @@ TEST(DeleteGroups, of_offsets_come_before_the_group_in_the_log) {
   OffsetShard shard;
   shard.create_topic("a");
   shard.commit("g", {{"a", 0, 1}});
-  shard.delete_groups({"g"});
+  shard.delete_group("g");
   const auto& log = shard.runner().log();
   ASSERT_EQ(log.size(), 3u);
   EXPECT_EQ(log[1].record, offset_tombstone({"g", "a", 0}));
@@ -162,7 +164,7 @@ TEST(TransactionalOffsets, of_a_deleted_group_do_not_come_back) {
   shard.commit("g", {{"a", 0, 1}});
   shard.replay(offset_record({"g", "a", 0}, offset_at(5, id)), ProducerId{7});
   shard.replay(offset_record({"g", "a", 1}, offset_at(5, id)), ProducerId{7});
-  EXPECT_EQ(shard.delete_groups({"g"}), std::vector<int16_t>{0});
+  EXPECT_EQ(shard.delete_group("g")->response().error_code, 0);
   shard.shard().end_transaction(ProducerId{7}, true);
   shard.commit("g", {{"a", 2, 1}});
   EXPECT_EQ(shard.fetch("g"), "a: 2=1");

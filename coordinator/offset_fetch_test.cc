@@ -62,7 +62,7 @@ TEST(OffsetFetch, an_answer_owns_what_the_store_may_forget) {
   shard.create_topic("a");
   shard.commit("g", {{"a", 0, 1, "some metadata that fits into no small buffer"}});
   const auto answer = shard.ask(everything_of("g"));
-  shard.delete_groups({"g"});
+  shard.delete_group("g");
   EXPECT_EQ(answer->response().topics.at(0).name, "a");
   EXPECT_TRUE(answer->response().topics.at(0).name.is_owner());
   EXPECT_TRUE(answer->response().topics.at(0).partitions.at(0).metadata->is_owner());

@@ -178,9 +178,7 @@ class Simulation {
 
   void delete_groups() {
     const std::string group = any_group();
-    auto [reply, answer] = reply_and_answer<std::vector<OffsetProtocol::DeletedGroup>>();
-    shard_.runner().carry_out(shard_.shard().delete_groups(shard_.runner().context(3),
-                                                           {protocol::String(group)}, std::move(reply)));
+    shard_.delete_group(group);
     model_.drop([&](const Key& key, const Value&) { return key.group == group; });
   }
 

@@ -56,9 +56,8 @@ class OffsetProtocol {
                  Reply<FetchedGroup> reply);
   Decision delete_offsets(const RequestContext& context, const protocol::OffsetDeleteRequest& request,
                           Reply<protocol::OffsetDeleteResponse> reply);
-  /// DeleteGroups, as far as groups are this shard's; one result for each.
-  Decision delete_groups(const RequestContext& context, const std::vector<protocol::String>& ids,
-                         Reply<std::vector<DeletedGroup>> reply);
+  /// One group of DeleteGroups. The answer borrows from `id`.
+  Decision delete_group(const protocol::String& id, Reply<DeletedGroup> reply);
 
   const OffsetStore& store() const { return store_; }
 
@@ -76,7 +75,6 @@ class OffsetProtocol {
                    bool require_stable, FetchedTopic& answer) const;
   /// Somebody committed for the topic that has this name now, be it in an open transaction.
   bool holds_current(const OffsetKey& key, const metadata::TopicImage* topic) const;
-  DeletedGroup delete_group(const protocol::String& id, std::vector<Record>& records) const;
   void tombstone_all(const std::string& group, std::vector<Record>& records) const;
   Decision expire(const Now& now);
   /// Nothing of the group that could be kept is left.

@@ -153,13 +153,10 @@ class OffsetShard {
     runner_.carry_out(shard().delete_offsets(runner_.context(0), request, std::move(reply)));
     return answer;
   }
-  /// The error of each.
-  std::vector<int16_t> delete_groups(const std::vector<protocol::String>& ids) {
-    auto [reply, answer] = reply_and_answer<std::vector<OffsetProtocol::DeletedGroup>>();
-    runner_.carry_out(shard().delete_groups(runner_.context(3), ids, std::move(reply)));
-    std::vector<int16_t> errors;
-    for (const auto& deleted : answer->response()) errors.push_back(deleted.error_code);
-    return errors;
+  AnswerPtr<OffsetProtocol::DeletedGroup> delete_group(std::string_view id) {
+    auto [reply, answer] = reply_and_answer<OffsetProtocol::DeletedGroup>();
+    runner_.carry_out(shard().delete_group(protocol::String(id), std::move(reply)));
+    return answer;
   }
 
   /// As if the record had been read from the log, behind what is there.
