@@ -25,6 +25,7 @@ SHARED_PROPERTIES = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
 }
 
 # Apache Kafka's brokers fall asleep on a busy machine; the harness's short session would then shut them out.

@@ -45,6 +45,8 @@ _TABLE = {
     "unregister-running-broker": {"kafka": codes.NONE, "barnabas": codes.INVALID_REQUEST},
     # JoinGroup with a member id that was handed out to a dynamic member, and an instance id: Kafka's state machine throws.
     "pending-id-with-instance": {"kafka": codes.UNKNOWN_SERVER_ERROR, "barnabas": codes.UNKNOWN_MEMBER_ID},
+    # A static member whose answer to its join was lost, and that joins again; later versions of Kafka welcome it, too.
+    "static-member-joins-again": {"kafka": codes.UNRELEASED_INSTANCE_ID, "barnabas": codes.NONE},
     # A payload that its codec cannot read.
     "undecodable": {"kafka": (codes.UNKNOWN_SERVER_ERROR, codes.INVALID_RECORD), "barnabas": _CORRUPT},
     # Golden bad batches: the codes allowed instead of Kafka's own.

@@ -288,6 +288,7 @@ class OwnBrokerTest(GroupTest):
     """The cases of a class share a broker with `properties`."""
 
     properties = {}
+    listeners = 1
     # Apache Kafka's brokers fall asleep on a busy machine; the harness's short session would then shut them out.
     patience = {"broker.heartbeat.interval.ms": "1000", "broker.session.timeout.ms": "18000"} if IS_KAFKA else {}
 
@@ -295,7 +296,8 @@ class OwnBrokerTest(GroupTest):
     def setUpClass(cls):
         if os.environ.get("BARNABAS_BOOTSTRAP"):
             raise unittest.SkipTest("needs a broker of its own")
-        cls.broker = Broker(properties={"offsets.topic.num.partitions": "1", **cls.patience, **cls.properties})
+        cls.broker = Broker(listeners=cls.listeners, properties={
+            "offsets.topic.num.partitions": "1", **cls.patience, **cls.properties})
         cls.addClassCleanup(cls.broker.clean)
         cls.broker.start()
 
