@@ -39,12 +39,16 @@ MISSING_APIS = {
 }
 
 
-def json_file(case, content):
-    file = tempfile.NamedTemporaryFile("w", suffix=".json")
+def text_file(case, content):
+    file = tempfile.NamedTemporaryFile("w")
     case.addCleanup(file.close)
-    json.dump(content, file)
+    file.write(content)
     file.flush()
     return file.name
+
+
+def json_file(case, content):
+    return text_file(case, json.dumps(content))
 
 
 def made(case, name, partitions=1, configs=None):
@@ -223,12 +227,14 @@ class Cluster(SideBySideTest):
         self.same("reassign-partitions", "--generate", "--topics-to-move-json-file", topics, "--broker-list", "1")
         self.same("reassign-partitions", "--generate", "--topics-to-move-json-file", topics, "--broker-list", "1,2",
                   exit_code=None)
-        # Of a topic that does not exist the client alone tells, after a minute of asking for metadata.
+        # Of a topic or a broker that does not exist the client alone tells, after it has looked for it so long.
+        impatient = ["--command-config", text_file(self, "request.timeout.ms=1000\ndefault.api.timeout.ms=2000\n")]
         for path in (plan([1]), plan([2])):
             with self.subTest(path=path):
-                self.once("reassign-partitions", "--execute", "--reassignment-json-file", path, exit_code=None)
-                self.same("reassign-partitions", "--verify", "--reassignment-json-file", path, exit_code=None)
-                self.once("reassign-partitions", "--cancel", "--reassignment-json-file", path, exit_code=None)
+                plan_of = ["--reassignment-json-file", path, *impatient]
+                self.once("reassign-partitions", "--execute", *plan_of, exit_code=None)
+                self.same("reassign-partitions", "--verify", *plan_of, exit_code=None)
+                self.once("reassign-partitions", "--cancel", *plan_of, exit_code=None)
         self.same("reassign-partitions", "--list")
 
 
