@@ -10,12 +10,14 @@ import sys
 import tempfile
 
 import sides
+from group_cases import GroupOffsetsReset, GroupsDeleted, GroupsListedAndDescribed  # noqa: F401
 from records import batch
 from sides import TARGETS, SideBySideTest
 
 PROPERTIES = {
     "num.partitions": "1",
     "offsets.topic.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
     "log.retention.ms": "-1",
     "log.initial.task.delay.ms": "500",
     # So that both have written a snapshot of the metadata when the files are looked at.
@@ -278,7 +280,8 @@ class Configs(SideBySideTest):
             self.once("configs", "--alter", *entity, "--add-config", setting)
             if kind != "groups" or "ListGroups" not in MISSING_APIS:  # the tool asks for all groups first
                 self.same("configs", "--describe", *entity)
-                self.same("configs", "--describe", "--entity-type", kind)
+                self.same("configs", "--describe", "--all", *entity, normal=sorted_lines)
+                self.same("configs", "--describe", "--entity-type", kind, normal=sorted_lines)
             self.once("configs", "--alter", *entity, "--delete-config", setting.partition("=")[0])
             self.once("configs", "--alter", *entity, "--add-config", "nope=1", exit_code=1)
 
