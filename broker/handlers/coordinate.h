@@ -99,22 +99,26 @@ class JoinedAnswer {
   Join join_;
 };
 
+/// Some APIs take the empty group id as one like others, some do not know it.
+enum class EmptyGroupId { refused, allowed };
+
 /// The same for a request about many groups. For each index i of `groups`:
 ///  - `operation`: Decision(GroupShard&, const RequestContext&, const Request&, std::size_t i, Reply<Part>)
 ///  - `failure`: Part(const Request&, std::size_t i, ErrorCode)
 /// and then once
 ///  - `join`: Response(const Request&, std::vector<Part>&&), the parts in the order of `groups`.
-/// An empty group id is answered with invalid_group_id.
+/// An empty group id that is refused is answered with invalid_group_id.
 template <class Part, class Request, class Operation, class Failure, class Join>
 void coordinate_each(Call call, Request request, const std::vector<std::string_view>& groups,
-                     Operation operation, Failure failure, Join join) {
+                     Operation operation, Failure failure, Join join,
+                     EmptyGroupId empty_id = EmptyGroupId::refused) {
   const auto answer = std::make_shared<JoinedAnswer<Request, Part, Join>>(std::move(call), std::move(request),
                                                                           groups.size(), std::move(join));
   for (std::size_t i = 0; i < groups.size(); ++i) {
     auto put = [answer, failure, i](std::expected<Part, protocol::ErrorCode> part) {
       answer->put(i, part ? std::move(*part) : failure(answer->call.request, i, part.error()));
     };
-    if (groups[i].empty()) {
+    if (groups[i].empty() && empty_id == EmptyGroupId::refused) {
       put(std::unexpected(protocol::ErrorCode::invalid_group_id));
       continue;
     }

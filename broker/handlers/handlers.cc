@@ -9,6 +9,7 @@
 #include "broker/handlers/controller_requests.h"
 #include "broker/handlers/create_partitions.h"
 #include "broker/handlers/create_topics.h"
+#include "broker/handlers/delete_groups.h"
 #include "broker/handlers/delete_records.h"
 #include "broker/handlers/delete_topics.h"
 #include "broker/handlers/describe_cluster.h"
@@ -24,12 +25,16 @@
 #include "broker/handlers/list_groups.h"
 #include "broker/handlers/list_offsets.h"
 #include "broker/handlers/metadata.h"
+#include "broker/handlers/offset_commit.h"
+#include "broker/handlers/offset_delete.h"
+#include "broker/handlers/offset_fetch.h"
 #include "broker/handlers/offset_for_leader_epoch.h"
 #include "broker/handlers/produce.h"
 #include "broker/handlers/run.h"
 #include "protocol/messages/alter_configs_response.h"
 #include "protocol/messages/create_partitions_response.h"
 #include "protocol/messages/create_topics_response.h"
+#include "protocol/messages/delete_groups_response.h"
 #include "protocol/messages/delete_records_response.h"
 #include "protocol/messages/delete_topics_response.h"
 #include "protocol/messages/describe_log_dirs_response.h"
@@ -40,6 +45,9 @@
 #include "protocol/messages/list_groups_response.h"
 #include "protocol/messages/list_offsets_response.h"
 #include "protocol/messages/metadata_response.h"
+#include "protocol/messages/offset_commit_response.h"
+#include "protocol/messages/offset_delete_response.h"
+#include "protocol/messages/offset_fetch_response.h"
 #include "protocol/messages/produce_response.h"
 
 namespace barnabas::broker {
@@ -69,6 +77,8 @@ constexpr std::array handlers{
     entry<FetchHandler>(),
     entry<ListOffsetsHandler>(),
     entry<MetadataHandler>(),
+    entry<OffsetCommitHandler>(),
+    entry<OffsetFetchHandler>(),
     entry<FindCoordinatorHandler>(),
     entry<ListGroupsHandler>(),
     api_versions_entry(),
@@ -82,10 +92,12 @@ constexpr std::array handlers{
     entry<AlterReplicaLogDirsHandler>(),
     entry<DescribeLogDirsHandler>(),
     entry<CreatePartitionsHandler>(),
+    entry<DeleteGroupsHandler>(),
     entry<ElectLeadersHandler>(),
     entry<IncrementalAlterConfigsHandler>(),
     entry<AlterPartitionReassignmentsHandler>(),
     entry<ListPartitionReassignmentsHandler>(),
+    entry<OffsetDeleteHandler>(),
     entry<DescribeQuorumHandler>(),
     entry<UpdateFeaturesHandler>(),
     entry<DescribeClusterHandler>(),
