@@ -14,13 +14,17 @@
 #include "broker/handlers/delete_topics.h"
 #include "broker/handlers/describe_cluster.h"
 #include "broker/handlers/describe_configs.h"
+#include "broker/handlers/describe_groups.h"
 #include "broker/handlers/describe_log_dirs.h"
 #include "broker/handlers/describe_producers.h"
 #include "broker/handlers/describe_topic_partitions.h"
 #include "broker/handlers/fetch.h"
 #include "broker/handlers/find_coordinator.h"
+#include "broker/handlers/heartbeat.h"
 #include "broker/handlers/incremental_alter_configs.h"
 #include "broker/handlers/init_producer_id.h"
+#include "broker/handlers/join_group.h"
+#include "broker/handlers/leave_group.h"
 #include "broker/handlers/list_config_resources.h"
 #include "broker/handlers/list_groups.h"
 #include "broker/handlers/list_offsets.h"
@@ -31,17 +35,22 @@
 #include "broker/handlers/offset_for_leader_epoch.h"
 #include "broker/handlers/produce.h"
 #include "broker/handlers/run.h"
+#include "broker/handlers/sync_group.h"
 #include "protocol/messages/alter_configs_response.h"
 #include "protocol/messages/create_partitions_response.h"
 #include "protocol/messages/create_topics_response.h"
 #include "protocol/messages/delete_groups_response.h"
 #include "protocol/messages/delete_records_response.h"
 #include "protocol/messages/delete_topics_response.h"
+#include "protocol/messages/describe_groups_response.h"
 #include "protocol/messages/describe_log_dirs_response.h"
 #include "protocol/messages/fetch_response.h"
 #include "protocol/messages/find_coordinator_response.h"
+#include "protocol/messages/heartbeat_response.h"
 #include "protocol/messages/incremental_alter_configs_response.h"
 #include "protocol/messages/init_producer_id_response.h"
+#include "protocol/messages/join_group_response.h"
+#include "protocol/messages/leave_group_response.h"
 #include "protocol/messages/list_groups_response.h"
 #include "protocol/messages/list_offsets_response.h"
 #include "protocol/messages/metadata_response.h"
@@ -49,6 +58,7 @@
 #include "protocol/messages/offset_delete_response.h"
 #include "protocol/messages/offset_fetch_response.h"
 #include "protocol/messages/produce_response.h"
+#include "protocol/messages/sync_group_response.h"
 
 namespace barnabas::broker {
 namespace {
@@ -80,6 +90,11 @@ constexpr std::array handlers{
     entry<OffsetCommitHandler>(),
     entry<OffsetFetchHandler>(),
     entry<FindCoordinatorHandler>(),
+    entry<JoinGroupHandler>(),
+    entry<HeartbeatHandler>(),
+    entry<LeaveGroupHandler>(),
+    entry<SyncGroupHandler>(),
+    entry<DescribeGroupsHandler>(),
     entry<ListGroupsHandler>(),
     api_versions_entry(),
     entry<CreateTopicsHandler>(),

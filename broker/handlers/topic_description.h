@@ -10,9 +10,10 @@
 
 namespace barnabas::broker {
 
-/// What a user without restrictions may do, as the bit fields of answers say it: to the cluster, to a topic.
+/// What a user without restrictions may do, as the bit fields of answers say it: to the cluster, a topic, a group.
 inline constexpr int32_t all_cluster_operations = 8096;
 inline constexpr int32_t all_topic_operations = 3576;
+inline constexpr int32_t all_group_operations = 3400;
 
 /// Topics that belong to the broker itself.
 bool is_internal_topic(std::string_view name);

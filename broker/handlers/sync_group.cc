@@ -1,0 +1,35 @@
+#include "broker/handlers/sync_group.h"
+
+#include "broker/handlers/coordinate.h"
+#include "coordinator/classic_answers.h"
+
+namespace barnabas::broker {
+namespace {
+
+using protocol::ErrorCode;
+using protocol::SyncGroupRequest;
+
+constexpr int16_t protocol_required_since = 5;
+
+ErrorCode validate(int16_t version, const SyncGroupRequest& request) {
+  if (version >= protocol_required_since && (!request.protocol_type || !request.protocol_name))
+    return ErrorCode::inconsistent_group_protocol;
+  return request.group_id.empty() ? ErrorCode::invalid_group_id : ErrorCode::none;
+}
+
+}  // namespace
+
+void SyncGroupHandler::handle(Call call, Request request) {
+  if (const ErrorCode error = validate(call.version(), request); error != ErrorCode::none)
+    return call.reply(coordinator::sync_refused(error));
+  const std::string_view group = request.group_id;
+  coordinate(
+      std::move(call), std::move(request), group,
+      [](coordinator::GroupShard& shard, const coordinator::RequestContext& context,
+         const SyncGroupRequest& asked, coordinator::Reply<protocol::SyncGroupResponse> reply) {
+        return shard.sync_group(context, asked, std::move(reply));
+      },
+      [](const SyncGroupRequest&, ErrorCode error) { return coordinator::sync_refused(error); });
+}
+
+}  // namespace barnabas::broker
