@@ -75,8 +75,10 @@ FindCoordinatorResponse make_response(const Call& call, const FindCoordinatorReq
   for (const protocol::String& key : request.coordinator_keys) {
     auto& answer = response.coordinators.emplace_back();
     answer.key = key;
-    answer.error_message = protocol::String();
     describe(find(key), answer);
+    // Kafka has words only for types that it does not know at all.
+    const bool unknown_type = request.key_type < group_type || request.key_type > share_type;
+    answer.error_message = protocol::String(unknown_type ? default_message(error) : "");
   }
   return response;
 }

@@ -20,9 +20,15 @@ bool equal_but_case(std::string_view left, std::string_view right) {
   });
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
 bool passes(const std::vector<protocol::String>& filter, std::string_view value) {
-  return filter.empty() ||
-         std::ranges::any_of(filter, [&](const auto& wanted) { return equal_but_case(wanted, value); });
+  return filter.empty() || std::ranges::any_of(filter, [&](const auto& wanted) {
+           return equal_but_case(trimmed(wanted), value);
+         });
 }
 
 Listed list(const coordinator::GroupShard& shard, const ListGroupsRequest& request) {
