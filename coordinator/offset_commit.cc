@@ -1,5 +1,6 @@
 #include "coordinator/offset_commit.h"
 
+#include "coordinator/classic_group.h"
 #include "coordinator/offset_protocol.h"
 #include "coordinator/offset_records.h"
 #include "coordinator/topic_answers.h"
@@ -158,6 +159,12 @@ Decision OffsetProtocol::commit(const RequestContext& context, const OffsetCommi
     return ErrorCode::none;
   };
   decision.replies.push_back(reply.with(answer(commits, answers, error_of)));
+  // With Kafka there is a group even if all of this is too large.
+  if (group == nullptr && decision.records.empty()) {
+    decision.appended = [this, id = request.group_id.str(), now = context.now.wall] {
+      if (groups_.find(id) == nullptr) groups_.put(std::make_unique<ClassicGroup>(id, now));
+    };
+  }
   return decision;
 }
 

@@ -152,6 +152,15 @@ TEST(OffsetCommit, without_membership_makes_a_group) {
   EXPECT_EQ(shard.fetch(""), "a: 0=2");
 }
 
+TEST(OffsetCommit, of_nothing_but_too_large_metadata_makes_a_group_all_the_same) {
+  OffsetShard shard;
+  shard.create_topic("a");
+  EXPECT_EQ(shard.delete_group("g")->response().error_code, 69);
+  EXPECT_EQ(shard.commit("g", {{"a", 0, 1, std::string(5'000, 'x')}}), "a: 0=12");
+  EXPECT_EQ(shard.fetch("g"), "");
+  EXPECT_EQ(shard.delete_group("g")->response().error_code, 0);
+}
+
 TEST(OffsetCommit, of_a_generation_that_nobody_began_is_refused) {
   OffsetShard shard;
   shard.create_topic("a");

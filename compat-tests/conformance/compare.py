@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import apis  # noqa: E402
 import wire  # noqa: E402
-from base import SHARED_PROPERTIES, Broker, Client, HOST  # noqa: E402
+from base import SHARED_PROPERTIES, Broker, Client, HOST, eventually  # noqa: E402
 from client import Connection, ConnectionClosed  # noqa: E402
 from records import GZIP, HEADER_BYTES, SNAPPY, Batch, compress  # noqa: E402
 
@@ -35,6 +35,7 @@ EXACT_ID = "id-of:"
 READ_ONLY = ("Metadata", "ApiVersions", "ListOffsets", "OffsetForLeaderEpoch", "DescribeConfigs", "DescribeLogDirs",
              "DescribeCluster", "DescribeProducers", "DescribeTopicPartitions", "Fetch")
 
+GROUPS = ["g1", "g2", "g3", "g4", "g5", "", "never"]
 names = [*TOPICS, "full", "wide", "full", "unknown", "made", "not a name", "", ".", "x" * 250, "__cluster_metadata"]
 VALUES = {  # by field name
     "name": names, "topic": names, "topicName": names, "topicNames": names,
@@ -54,6 +55,11 @@ VALUES = {  # by field name
     "value": ["1", "-1", "100", "abc", "compact", "true", "", None], "endpointType": [1, 1, 2, 0, 3],
     "clientSoftwareName": ["a", "a b", "", "a-1.0"], "clientSoftwareVersion": ["1", "-", "1.0"],
     "responsePartitionLimit": [0, 1, 2, 100, -1], "validateOnly": [True, True, False], "highWatermark": None,
+    "groupId": GROUPS, "groupsNames": GROUPS, "key": GROUPS, "coordinatorKeys": GROUPS, "keyType": [0, 0, 0, 9],
+    "memberId": ["", "", "", "m", None], "groupInstanceId": [None, None, None, "i"],
+    "generationIdOrMemberEpoch": [-1, -1, -1, -1, 0, 1, -2], "memberEpoch": [-1, -1, 0, 3],
+    "retentionTimeMs": [-1, -1, 3_600_000], "committedOffset": [0, 1, 2, 5, 99, -1, 2**62],
+    "committedLeaderEpoch": [-1, 0, 3], "committedMetadata": ["", "", "m", "é" * 4096, "x" * 4097, None],
     "replicaDirectoryId": None, "validate": [True], "includeSynonyms": [True, False], "cursor": "struct or null",
 }
 CONFIG_NAMES = ["retention.ms", "cleanup.policy", "segment.bytes", "preallocate", "min.cleanable.dirty.ratio",
@@ -231,7 +237,15 @@ class Side:
         for number in range(5):
             client.append("full", b"a", b"b", timestamps=(STAMP + number, STAMP + 2 * number))
         client.new_producer_id()
+        assert eventually(lambda: self.coordinates(client), 30), "no coordinator"
         client.close()
+
+    @staticmethod
+    def coordinates(client):
+        """Apache Kafka makes the topic of groups when it is first asked for a coordinator, and loads it then."""
+        found = client.call("FindCoordinator", 4, keyType=0, coordinatorKeys=["g1"]).coordinators[0].errorCode
+        asked = {"groupId": "g1", "topics": None}
+        return not found and not client.call("OffsetFetch", 8, groups=[asked], requireStable=True).groups[0].errorCode
 
     def ask(self, api, version, fields):
         connection = Connection(self.address, timeout=5)
@@ -316,7 +330,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--count", type=int, default=2000)
-    parser.add_argument("--api", action="append", choices=sorted(apis.ANNOUNCED))
+    parser.add_argument("--api", action="append", choices=sorted({**apis.ANNOUNCED, **apis.GROUPS}))
     parser.add_argument("--repeats", type=float, default=0.0, help="chance that a list may name something twice")
     parser.add_argument("--messages", action="store_true", help="compare the words of errors, too")
     options = parser.parse_args()
