@@ -7,7 +7,8 @@ using Described = protocol::ConsumerGroupDescribeResponse::DescribedGroup;
 using DescribedMember = protocol::ConsumerGroupDescribeResponse::Member;
 using DescribedAssignment = protocol::ConsumerGroupDescribeResponse::Assignment;
 
-DescribedAssignment described(const TopicPartitions& partitions, const metadata::MetadataImage& image) {
+DescribedAssignment describe_assignment(const TopicPartitions& partitions,
+                                        const metadata::MetadataImage& image) {
   DescribedAssignment assignment;
   for (const auto& [id, list] : partitions) {
     const auto* topic = image.topic(id);
@@ -20,8 +21,8 @@ DescribedAssignment described(const TopicPartitions& partitions, const metadata:
   return assignment;
 }
 
-DescribedMember described(const ConsumerMember& member, const TopicPartitions& target,
-                          const metadata::MetadataImage& image) {
+DescribedMember describe_member(const ConsumerMember& member, const TopicPartitions& target,
+                                const metadata::MetadataImage& image) {
   DescribedMember one;
   one.member_id = member.id;
   one.member_epoch = member.epoch;
@@ -37,22 +38,19 @@ DescribedMember described(const ConsumerMember& member, const TopicPartitions& t
     auto& list = held[topic];
     list.insert(list.end(), partitions.begin(), partitions.end());
   }
-  one.assignment = described(held, image);
-  one.target_assignment = described(target, image);
+  one.assignment = describe_assignment(held, image);
+  one.target_assignment = describe_assignment(target, image);
   one.member_type = member.classic ? 0 : 1;
   return one;
 }
 
 }  // namespace
 
-Decision ConsumerProtocol::describe(const std::vector<protocol::String>& ids,
-                                    Reply<std::vector<DescribedGroup>> reply) const {
-  std::vector<DescribedGroup> groups;
-  for (const auto& id : ids) groups.push_back(describe(id.view()));
-  return Decision::answer(reply.with(std::move(groups)));
+Decision ConsumerProtocol::describe(std::string_view group_id, Reply<DescribedGroup> reply) const {
+  return Decision::answer(reply.with(described(group_id)));
 }
 
-Described ConsumerProtocol::describe(std::string_view group_id) const {
+Described ConsumerProtocol::described(std::string_view group_id) const {
   Described answer;
   answer.group_id = group_id;
   const Group* any = groups_.find(group_id);
@@ -68,7 +66,7 @@ Described ConsumerProtocol::describe(std::string_view group_id) const {
   answer.assignment_epoch = group->assignment_epoch();
   answer.assignor_name = group->preferred_assignor().value_or(default_assignor());
   for (const auto& [id, member] : group->members())
-    answer.members.push_back(described(member, group->target(id), *environment_.image));
+    answer.members.push_back(describe_member(member, group->target(id), *environment_.image));
   return answer;
 }
 

@@ -48,9 +48,9 @@ class ConsumerProtocol {
   Decision heartbeat(const RequestContext& context, const HeartbeatRequest& request,
                      Reply<HeartbeatResponse> reply);
   using DescribedGroup = protocol::ConsumerGroupDescribeResponse::DescribedGroup;
-  /// In the order of the ids; with error code and message where there is no such group of this protocol.
-  /// Authorized operations are left to the caller.
-  Decision describe(const std::vector<protocol::String>& ids, Reply<std::vector<DescribedGroup>> reply) const;
+  /// With error code and message where there is no such group of this protocol. Authorized operations are
+  /// left to the caller.
+  Decision describe(std::string_view group_id, Reply<DescribedGroup> reply) const;
 
  private:
   friend class ConsumerHeartbeat;
@@ -73,7 +73,7 @@ class ConsumerProtocol {
   void set_regex_timer(const std::string& group_id, const Now& now);
   bool is_resolving(std::string_view group_id) const;
 
-  DescribedGroup describe(std::string_view group_id) const;
+  DescribedGroup described(std::string_view group_id) const;
 
   template <class Key, class Value>
   Result<void> replay_as(ByteView key, const std::optional<ByteView>& value);

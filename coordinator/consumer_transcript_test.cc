@@ -111,12 +111,11 @@ class Transcript {
   }
 
   void describe() {
-    const std::vector<protocol::String> ids{"g"};
-    auto [reply, answer] = reply_and_answer<std::vector<ConsumerProtocol::DescribedGroup>>();
-    shard_.runner.carry_out(shard_.runner.shard().describe_consumer_groups(ids, std::move(reply)));
+    auto [reply, answer] = reply_and_answer<ConsumerProtocol::DescribedGroup>();
+    shard_.runner.carry_out(shard_.runner.shard().describe_consumer_group("g", std::move(reply)));
     trace_ += "  ";
     protocol::JsonPrinter printer(trace_);
-    answer->response().front().print(printer, 1);
+    answer->response().print(printer, 1);
     trace_ += "\n";
   }
 

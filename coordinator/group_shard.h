@@ -93,9 +93,8 @@ class GroupShard {
                               Reply<protocol::ConsumerGroupHeartbeatResponse> reply) {
     return consumer_.heartbeat(context, request, std::move(reply));
   }
-  Decision describe_consumer_groups(const std::vector<protocol::String>& ids,
-                                    Reply<std::vector<ConsumerProtocol::DescribedGroup>> reply) {
-    return consumer_.describe(ids, std::move(reply));
+  Decision describe_consumer_group(std::string_view id, Reply<ConsumerProtocol::DescribedGroup> reply) const {
+    return consumer_.describe(id, std::move(reply));
   }
 
  private:

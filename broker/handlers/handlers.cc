@@ -6,6 +6,8 @@
 #include "broker/handlers/alter_configs.h"
 #include "broker/handlers/alter_replica_log_dirs.h"
 #include "broker/handlers/api_versions.h"
+#include "broker/handlers/consumer_group_describe.h"
+#include "broker/handlers/consumer_group_heartbeat.h"
 #include "broker/handlers/controller_requests.h"
 #include "broker/handlers/create_partitions.h"
 #include "broker/handlers/create_topics.h"
@@ -37,6 +39,8 @@
 #include "broker/handlers/run.h"
 #include "broker/handlers/sync_group.h"
 #include "protocol/messages/alter_configs_response.h"
+#include "protocol/messages/consumer_group_describe_response.h"
+#include "protocol/messages/consumer_group_heartbeat_response.h"
 #include "protocol/messages/create_partitions_response.h"
 #include "protocol/messages/create_topics_response.h"
 #include "protocol/messages/delete_groups_response.h"
@@ -118,6 +122,8 @@ constexpr std::array handlers{
     entry<DescribeClusterHandler>(),
     entry<DescribeProducersHandler>(),
     entry<UnregisterBrokerHandler>(),
+    entry<ConsumerGroupHeartbeatHandler>(),
+    entry<ConsumerGroupDescribeHandler>(),
     entry<ListConfigResourcesHandler>(),
     entry<DescribeTopicPartitionsHandler>(),
 };
