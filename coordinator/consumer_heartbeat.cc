@@ -185,7 +185,12 @@ class ConsumerHeartbeat {
       if (old_ == nullptr) begin_member(ConsumerMember{.id = member_id_});
       return {};
     }
-    if (!present->classic && present->epoch != leave_static_epoch)
+    const bool is_away = present->classic || present->epoch == leave_static_epoch;
+    if (!is_away && present->id == member_id_) {  // the answer to its first join was lost
+      old_ = present;
+      return {};
+    }
+    if (!is_away)
       return std::unexpected(Refusal{ErrorCode::unreleased_instance_id,
                                      "Static member " + member_id_ + " with instance id " + *instance_id_ +
                                          " cannot join the group because the instance id is owned by " +
