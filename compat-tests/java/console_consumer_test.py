@@ -27,7 +27,6 @@ PROTOCOL_SETTINGS = {
     "classic": [f"session.timeout.ms={scenario.SESSION_MS}", "heartbeat.interval.ms=500"],
     "consumer": ["group.protocol=consumer"],
 }
-API_OF = {"classic": 11, "consumer": 68}
 
 
 class ConsoleConsumer:
@@ -64,13 +63,9 @@ class ConsoleConsumer:
 
 class Groups(suite.BrokerTest):
     def setUp(self):
-        offered = self.broker.offered_apis()
-        self.protocols = [protocol for protocol, api in API_OF.items() if api in offered]
-        if not self.protocols:
-            self.skipTest("this broker has no groups")
         self.connect()
         self.ends = [0] * PARTITIONS
-        self.consumers = {protocol: [] for protocol in self.protocols}
+        self.consumers = {protocol: [] for protocol in PROTOCOL_SETTINGS}
 
     def connect(self):
         self.client = Client((HOST, self.broker.port))
@@ -83,7 +78,7 @@ class Groups(suite.BrokerTest):
 
     def produce(self):
         for partition in range(PARTITIONS):
-            for protocol in self.protocols:
+            for protocol in PROTOCOL_SETTINGS:
                 # A broker that has just started may not lead it yet.
                 self.assertTrue(eventually(
                     lambda: self.client.produce(protocol, batch(b"value"), partition).errorCode == codes.NONE))
@@ -114,7 +109,7 @@ class Groups(suite.BrokerTest):
         return [p.committedOffset for p in sorted(answer.topics[0].partitions, key=lambda p: p.partitionIndex)]
 
     def test_life_of_a_group(self):
-        for protocol in self.protocols:
+        for protocol in PROTOCOL_SETTINGS:
             self.client.create_usable(protocol, PARTITIONS)
         self.start()
         self.start()

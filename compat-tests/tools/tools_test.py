@@ -276,10 +276,9 @@ class Configs(SideBySideTest):
         for kind, setting in (("groups", "consumer.session.timeout.ms=50000"), ("client-metrics", "interval.ms=60000")):
             entity = ["--entity-type", kind, "--entity-name", "some"]
             self.once("configs", "--alter", *entity, "--add-config", setting)
-            if kind != "groups" or "ListGroups" not in MISSING_APIS:  # the tool asks for all groups first
-                self.same("configs", "--describe", *entity)
-                self.same("configs", "--describe", "--all", *entity, normal=sorted_lines)
-                self.same("configs", "--describe", "--entity-type", kind, normal=sorted_lines)
+            self.same("configs", "--describe", *entity)
+            self.same("configs", "--describe", "--all", *entity, normal=sorted_lines)
+            self.same("configs", "--describe", "--entity-type", kind, normal=sorted_lines)
             self.once("configs", "--alter", *entity, "--delete-config", setting.partition("=")[0])
             self.once("configs", "--alter", *entity, "--add-config", "nope=1", exit_code=1)
 
