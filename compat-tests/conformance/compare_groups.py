@@ -2,7 +2,7 @@
 """Lets the same random members do the same in groups of Apache Kafka and of Barnabas, and prints where answers differ.
 
     compare_groups.py [--seed N] [--sequences N] [--length N] [--only classic|consumer|both]
-                      [--trace] [--assignments] [--restarts]
+                      [--trace] [--assignments] [--range] [--restarts]
 
 A tool for those who write coordinators; nothing fails by itself. A sequence is one group with a few members that join,
 assign, commit, leave and ask, rightly and wrongly; it ends with its first difference, since all that follows would
@@ -22,6 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import apis  # noqa: E402
+import codes  # noqa: E402
 from base import SHARED_PROPERTIES, Broker, Client, HOST  # noqa: E402
 from client import Connection, ConnectionClosed  # noqa: E402
 from groups import read_assignment, subscription  # noqa: E402
@@ -56,9 +57,9 @@ class Owned:
 
 
 class Side:
-    def __init__(self, target):
-        self.target = target
-        self.broker = Broker(target, properties=SHARED_PROPERTIES | PATIENT).start()
+    def __init__(self, target, properties, exact):
+        self.target, self.exact = target, exact  # exact: which partitions, not how many
+        self.broker = Broker(target, properties=SHARED_PROPERTIES | PATIENT | properties).start()
         self.address = (HOST, self.broker.port)
         client = Client(self.address)
         self.topic_ids = {name: client.create_usable(name, PARTITIONS) for name in TOPICS}
@@ -126,13 +127,12 @@ class Side:
             return {key: self.neutral(inner, key) for key, inner in value.items() if key != "throttleTimeMs"}
         if isinstance(value, list):
             if name == "topicPartitions":
-                counts = {self.topic_of(one["topicId"]): len(one["partitions"]) for one in value if one["partitions"]}
-                return repr(sorted(counts.items()))
+                return self.shares({self.topic_of(one["topicId"]): one["partitions"] for one in value})
             return sorted((self.neutral(inner, name) for inner in value), key=repr)
         if name in ("assignment", "memberAssignment") and isinstance(value, bytes) and value[:1] == b"\0":
             try:
                 version, owned = read_assignment(value)
-                return f"v{version} {sorted((topic, len(indexes)) for topic, indexes in owned.items())}"
+                return f"v{version} {self.shares(owned)}"
             except (AssertionError, ValueError, IndexError, UnicodeDecodeError):
                 return value
         if name == "topicId":
@@ -144,6 +144,10 @@ class Side:
                 value = value.replace(real, f"<{self.symbols[real]}>")
             return ID.sub("<?>", value)  # of a member that does not know its id yet
         return value
+
+    def shares(self, owned):
+        return repr(sorted((topic, sorted(indexes) if self.exact else len(indexes))
+                           for topic, indexes in owned.items() if indexes))
 
     def topic_of(self, topic_id):
         return next((name for name, known in self.topic_ids.items() if known == topic_id), topic_id.hex())
@@ -184,6 +188,10 @@ class Sequence:
         others = [each for each in self.actors if each.symbol]
         other = Ref(self.chance.choice(others).symbol) if others else "stranger"
         return self.pick((own, 85), ("", 5), ("stranger", 4), (other, 4), (actor.consumer_id, 2))
+
+    def of_any(self, actor):
+        """A member id, but none for the broker to make up where its order decides who gets what."""
+        return self.member_id(actor) or ("" if not self.sides["kafka"].exact else actor.consumer_id)
 
     def instance(self, actor):
         return self.pick((actor.instance, 88), (None, 6), ("i1", 2), ("i2", 2), ("i9", 2))
@@ -241,14 +249,14 @@ class Sequence:
         joins = actor.epoch <= 0 and self.chance.random() < 0.9
         epoch = 0 if joins else self.pick((actor.epoch, 75), (0, 8), (actor.epoch - 1, 5), (actor.epoch + 1, 3), (-1, 5), (-2, 4))
         fields = {"groupId": self.pick((self.group, 98), (self.group + "b", 1), ("", 1)), "memberId": self.pick(
-            (actor.consumer_id, 94), (f"c{self.chance.randrange(4)}", 3), ("stranger", 2), (self.member_id(actor), 1)),
+            (actor.consumer_id, 94), (f"c{self.chance.randrange(4)}", 3), ("stranger", 2), (self.of_any(actor), 1)),
                   "memberEpoch": epoch, "instanceId": self.instance(actor)}
         if self.chance.random() < (0.95 if epoch == 0 else 0.2):
             fields["rebalanceTimeoutMs"] = LONG_MS
         if self.chance.random() < (0.95 if epoch == 0 else 0.2):
             fields["subscribedTopicNames"] = list(self.pick((("t1",), 60), (("t1", "t2"), 20), ((), 8), (("nope",), 6), (("t2", "nope"), 6)))
         if self.chance.random() < 0.1:
-            fields["serverAssignor"] = self.pick(("range", 45), ("uniform", 45), ("nope", 10))
+            fields["serverAssignor"] = self.pick(("range", 90), ("nope", 10))  # a tie would be chance
         if self.chance.random() < 0.1:
             fields["rackId"] = self.pick(("r1", 90), ("", 10))
         if epoch == 0:
@@ -280,7 +288,7 @@ class Sequence:
         for one in self.topics(version >= 10, 1):
             partitions = [{"partitionIndex": index, "committedOffset": self.chance.choice((0, 5, 7, -1, 2**62)),
                            "committedLeaderEpoch": self.chance.choice((-1, 0, 3)),
-                           "committedMetadata": self.chance.choice((None, "", "m", "x" * 4097))}
+                           "committedMetadata": self.pick((None, 30), ("", 30), ("m", 38), ("x" * 4097, 2))}
                           for index in one.pop("partition")]
             topics.append({**one, "partitions": partitions})
         member, number = (actor.consumer_id, actor.epoch) if actor.consumer else (self.member_id(actor), self.generation(actor))
@@ -311,6 +319,16 @@ class Sequence:
         topics = [{"name": one["name"], "partitions": [{"partitionIndex": index} for index in sorted(set(one["partition"]))]}
                   for one in self.topics(False, 2)]
         return "OffsetDelete", 0, {"groupId": self.group, "topics": topics}
+
+    def print_state(self):
+        for target, side in self.sides.items():
+            connection = Connection(side.address)
+            for api, version, fields in (("ConsumerGroupDescribe", 1, {"groupIds": [self.group]}),
+                                         ("DescribeGroups", 6, {"groups": [self.group]})):
+                got = connection.call(api, version, **fields).groups[0]
+                if got.errorCode == 0:
+                    print(f"  {target:8} {side.neutral(got)}", flush=True)
+            connection.close()
 
     def restart(self):
         """Both brokers stop and start; what waited is given up."""
@@ -363,7 +381,7 @@ class Sequence:
             actor, api, version, fields = self.waiting.pop(number)
             answers = {target: got[target].get(number, "waits") for target in self.sides}
             if "waits" in answers.values() or "closed" in answers.values():
-                if answers["kafka"] == answers["barnabas"]:
+                if answers["kafka"] == answers["barnabas"] or self.is_left_waiting(api, answers):
                     continue
                 return api, version, "answer", answers["kafka"], answers["barnabas"]
             self.follow(actor, api, answers, fields)
@@ -393,14 +411,22 @@ class Sequence:
             if kafka != barnabas:
                 api, version = next(line.split()[2:4] for line in self.trace if line.startswith(f"#{number} "))
                 path, *values = differing(kafka, barnabas)
-                return "chance" if self.is_chance(path, kafka, barnabas) else (api, version, path, *values)
+                return "chance" if self.is_chance(api, path, kafka, barnabas) else (api, version, path, *values)
         return None
 
 
-    def is_chance(self, path, kafka, barnabas):
+    def is_left_waiting(self, api, answers):
+        """Kafka forgets a join or sync that another one of the same member replaces, or whose member leaves."""
+        ours = answers["barnabas"]
+        return answers["kafka"] == "waits" and api in ("JoinGroup", "SyncGroup") and ours != "closed" and \
+            ours.errorCode in (codes.UNKNOWN_MEMBER_ID, codes.REBALANCE_IN_PROGRESS)
+
+    def is_chance(self, api, path, kafka, barnabas):
         """Who leads after a leader, whose vote decides a tie, who gets one more or less."""
         if path.rpartition(".")[2] in ("topicPartitions", "assignment", "memberAssignment"):
             return not self.assignments
+        if api == "JoinGroup" and kafka["errorCode"] == -1:  # differences.py: pending-id-with-instance
+            return True
         return path in ("leader", "protocolName", "members") and kafka["errorCode"] == barnabas["errorCode"] == 0
 
 
@@ -427,16 +453,18 @@ def main():
     parser.add_argument("--trace", action="store_true", help="the whole sequence before each difference")
     parser.add_argument("--restarts", action="store_true", help="stop and start both brokers once in each sequence")
     parser.add_argument("--assignments", action="store_true", help="numbers of partitions count, too")
+    parser.add_argument("--range", action="store_true", help="only the range assignor, which leaves nothing to chance")
     options = parser.parse_args()
     print(f"seed {options.seed}")
-    sides = {target: Side(target) for target in ("kafka", "barnabas")}
+    properties = {"group.consumer.assignors": "range"} if options.range else {}
+    sides = {target: Side(target, properties, options.range) for target in ("kafka", "barnabas")}
     warm_up(sides)
     seen, requests, by_chance = collections.Counter(), 0, 0
     try:
         for count in range(options.sequences):
             chance = random.Random(options.seed + count)
             kind = options.only or chance.choice(("classic", "consumer", "both"))
-            sequence = Sequence(chance, sides, f"g{options.seed + count}", kind, options.assignments)
+            sequence = Sequence(chance, sides, f"g{options.seed + count}", kind, options.assignments or options.range)
             restart_at = chance.randrange(options.length) if options.restarts else None
             for step in range(options.length):
                 if step == restart_at:
@@ -454,7 +482,8 @@ def main():
                 if seen[key] == 1:
                     print(f"\n--- {kind}, seed {options.seed + count}: {api} {version} {path}\n  kafka    {kafka}\n"
                           f"  barnabas {barnabas}")
-                    print("\n".join("  " + line for line in (sequence.trace if options.trace else sequence.trace[-14:])), flush=True)
+                    print("\n".join("  " + line for line in (sequence.trace if options.trace else sequence.trace[-14:])))
+                    sequence.print_state()
     finally:
         for side in sides.values():
             side.begin()
