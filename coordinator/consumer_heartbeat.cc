@@ -138,12 +138,11 @@ class ConsumerHeartbeat {
       if (any == nullptr && !joins_)
         return std::unexpected(
             Refusal{ErrorCode::group_id_not_found, "Consumer group " + group_id_ + " not found."});
-      if (any != nullptr && (!joins_ || !any->is_empty()))
+      if (any != nullptr && !joins_)
         return std::unexpected(
             Refusal{ErrorCode::group_id_not_found, "Group " + group_id_ + " is not a consumer group."});
-      if (any != nullptr) any->tombstones(records_);
-      begun_ = std::make_unique<ConsumerGroup>(group_id_);
-      group_ = begun_.get();
+      if (auto checked = begin_group(dynamic_cast<ClassicGroup*>(any)); !checked)
+        return std::unexpected(checked.error());
     }
     const auto& settings = protocol_.environment_.settings;
     if (group_->static_member(instance_id_) == nullptr &&
@@ -152,6 +151,21 @@ class ConsumerHeartbeat {
                                      "The consumer group has reached its maximum capacity of " +
                                          std::to_string(settings.consumer_size_max) + " members."});
     if (member_id_.empty()) member_id_ = protocol_.environment_.random_uuid().to_string();
+    return {};
+  }
+
+  /// One that is not there yet, or takes the place of a classic one.
+  Checked<void> begin_group(ClassicGroup* classic) {
+    classic_ = classic;
+    if (classic == nullptr || classic->is_empty()) {
+      if (classic != nullptr) classic->tombstones(records_);
+      begun_ = std::make_unique<ConsumerGroup>(group_id_);
+    } else {
+      auto converted = protocol_.converted(*classic, records_);
+      if (!converted) return std::unexpected(converted.error());
+      begun_ = std::move(*converted);
+    }
+    group_ = begun_.get();
     return {};
   }
 
@@ -195,25 +209,9 @@ class ConsumerHeartbeat {
                                      "Static member " + member_id_ + " with instance id " + *instance_id_ +
                                          " cannot join the group because the instance id is owned by " +
                                          present->id + " member."});
-    replace(*present);
+    replaced_id_ = present->id;
+    begin_member(protocol_.replace_member(*group_, *present, member_id_, records_));
     return {};
-  }
-
-  /// The one that comes back goes on with what the instance had.
-  void replace(const ConsumerMember& present) {
-    using namespace consumer_records;
-    ConsumerMember next = present;
-    next.id = member_id_;
-    next.epoch = 0;
-    next.previous_epoch = 0;
-    records_.push_back(current_assignment_tombstone(group_id_, present.id));
-    records_.push_back(target_assignment_tombstone(group_id_, present.id));
-    records_.push_back(member_metadata_tombstone(group_id_, present.id));
-    records_.push_back(member_metadata(group_id_, next));
-    records_.push_back(target_assignment(group_id_, member_id_, group_->target(present.id)));
-    records_.push_back(current_assignment(group_id_, next));
-    replaced_id_ = present.id;
-    begin_member(std::move(next));
   }
 
   void begin_member(ConsumerMember member) {
@@ -272,8 +270,26 @@ class ConsumerHeartbeat {
       timers();
     };
     decision.records = std::move(update.records());
+    if (classic_ != nullptr) leave_classic_protocol(decision);
     decision.replies.push_back(reply.with(std::move(response)));
     return decision;
+  }
+
+  void leave_classic_protocol(Decision& decision) {
+    protocol_.classic_.give_up(*classic_, decision);
+    decision.refused = [protocol = &protocol_, id = group_id_, now = context_.now](ErrorCode) {
+      if (auto* classic = protocol->groups_.find_as<ClassicGroup>(id))
+        protocol->classic_.take_over(*classic, now);
+    };
+    std::vector<std::pair<std::string, std::chrono::milliseconds>> sessions;
+    for (const auto& [id, member] : group_->members())
+      if (member.classic && id != replaced_id_)
+        sessions.emplace_back(id, std::chrono::milliseconds(member.classic->session_timeout_ms));
+    decision.appended = [before = std::move(decision.appended), protocol = &protocol_, group = group_id_,
+                         sessions = std::move(sessions), now = context_.now]() mutable {
+      for (const auto& [id, timeout] : sessions) protocol->set_session_timer(group, id, timeout, now);
+      before();
+    };
   }
 
   ConsumerProtocol& protocol_;
@@ -286,6 +302,7 @@ class ConsumerHeartbeat {
   std::optional<TopicPartitions> reported_;
   std::vector<Record> records_;
   ConsumerGroup* group_ = nullptr;
+  ClassicGroup* classic_ = nullptr;       ///< whose place the group takes
   std::unique_ptr<ConsumerGroup> begun_;  ///< a group that is not in the table yet
   const ConsumerMember* old_ = nullptr;
   std::optional<ConsumerMember> begun_member_;
@@ -298,7 +315,7 @@ Decision ConsumerProtocol::heartbeat(const RequestContext& context, const Heartb
     if (auto checked = check(request, context.version, environment_.settings.consumer_assignors); !checked)
       return std::unexpected(checked.error());
     if (request.member_epoch == leave_epoch || request.member_epoch == leave_static_epoch)
-      return leave(request, reply);
+      return leave(request, context.now, reply);
     return ConsumerHeartbeat(*this, context, request).run(reply);
   };
   auto decision = decide();

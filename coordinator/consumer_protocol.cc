@@ -18,12 +18,15 @@ std::string timer_name(std::string_view kind, std::string_view group, std::strin
 
 constexpr std::string_view session_timer = "consumer session ";
 constexpr std::string_view rebalance_timer = "consumer rebalance ";
+constexpr std::string_view join_timer = "consumer join ";
+constexpr std::string_view sync_timer = "consumer sync ";
 constexpr std::string_view regex_timer = "consumer regex ";
 
 }  // namespace
 
-ConsumerProtocol::ConsumerProtocol(ShardEnvironment& environment, GroupTable& groups)
-    : environment_(environment), groups_(groups), settings_(environment) {
+ConsumerProtocol::ConsumerProtocol(ShardEnvironment& environment, GroupTable& groups,
+                                   ClassicProtocol& classic)
+    : environment_(environment), groups_(groups), classic_(classic), settings_(environment) {
   newest_topics_version_ = environment_.image->position.offset.value();
 }
 
@@ -67,7 +70,8 @@ void ConsumerProtocol::metadata_changed(const metadata::MetadataChanges& changes
 
 // --- leaving
 
-Checked<Decision> ConsumerProtocol::leave(const HeartbeatRequest& request, Reply<HeartbeatResponse>& reply) {
+Checked<Decision> ConsumerProtocol::leave(const HeartbeatRequest& request, const Now& now,
+                                          Reply<HeartbeatResponse>& reply) {
   const std::string group_id = request.group_id.str();
   const Group* any = groups_.find(group_id);
   const auto* group = dynamic_cast<const ConsumerGroup*>(any);
@@ -106,17 +110,21 @@ Checked<Decision> ConsumerProtocol::leave(const HeartbeatRequest& request, Reply
       for (auto& [partition, epoch] : partitions) epoch = 0;
     decision.records.push_back(consumer_records::current_assignment(group_id, away));
   } else {
-    decision = fence(*group, {member});
+    decision = fence(*group, {member}, now);
   }
   decision.replies.push_back(reply.with(std::move(response)));
   return decision;
 }
 
 Decision ConsumerProtocol::fence(const ConsumerGroup& group,
-                                 const std::vector<const ConsumerMember*>& members) {
+                                 const std::vector<const ConsumerMember*>& members, const Now& now) {
   using namespace consumer_records;
   Decision decision;
   if (members.empty()) return decision;
+  if (may_downgrade(group, members, nullptr)) {
+    downgrade(group, members, nullptr, true, now, decision);
+    return decision;
+  }
   const std::string group_id = group.id();
   SubscriptionCounts subscriptions = group.subscriptions();
   std::map<std::string, int32_t> leaving;
@@ -154,12 +162,29 @@ Decision ConsumerProtocol::fence(const ConsumerGroup& group,
   return decision;
 }
 
-Decision ConsumerProtocol::fence_if_there(const std::string& group_id, const std::string& member_id) {
+Decision ConsumerProtocol::fence_if_there(const std::string& group_id, const std::string& member_id,
+                                          const Now& now) {
   const auto* group = groups_.find_as<ConsumerGroup>(group_id);
   if (group == nullptr) return {};
   const ConsumerMember* member = group->member(member_id);
   if (member == nullptr) return {};
-  return fence(*group, {member});
+  return fence(*group, {member}, now);
+}
+
+ConsumerMember ConsumerProtocol::replace_member(const ConsumerGroup& group, const ConsumerMember& present,
+                                                const std::string& id, std::vector<Record>& records) const {
+  using namespace consumer_records;
+  ConsumerMember next = present;
+  next.id = id;
+  next.epoch = 0;
+  next.previous_epoch = 0;
+  records.push_back(current_assignment_tombstone(group.id(), present.id));
+  records.push_back(target_assignment_tombstone(group.id(), present.id));
+  records.push_back(member_metadata_tombstone(group.id(), present.id));
+  records.push_back(member_metadata(group.id(), next));
+  records.push_back(target_assignment(group.id(), id, group.target(present.id)));
+  records.push_back(current_assignment(group.id(), next));
+  return next;
 }
 
 // --- regular expressions
@@ -208,8 +233,8 @@ void ConsumerProtocol::set_session_timer(const std::string& group_id, const std:
                                          std::chrono::milliseconds timeout, const Now& now) {
   const std::string name = timer_name(session_timer, group_id, member_id);
   if (environment_.timers.move(name, now.instant + timeout)) return;
-  environment_.timers.set(name, now.instant + timeout, [this, group_id, member_id](const Now&) {
-    return fence_if_there(group_id, member_id);
+  environment_.timers.set(name, now.instant + timeout, [this, group_id, member_id](const Now& later) {
+    return fence_if_there(group_id, member_id, later);
   });
 }
 
@@ -217,11 +242,11 @@ void ConsumerProtocol::set_rebalance_timer(const std::string& group_id, const Co
                                            const Now& now) {
   const auto at = now.instant + std::chrono::milliseconds(member.rebalance_timeout_ms);
   environment_.timers.set(timer_name(rebalance_timer, group_id, member.id), at,
-                          [this, group_id, member_id = member.id, epoch = member.epoch](const Now&) {
+                          [this, group_id, member_id = member.id, epoch = member.epoch](const Now& later) {
                             const auto* group = groups_.find_as<ConsumerGroup>(group_id);
                             const auto* present = group == nullptr ? nullptr : group->member(member_id);
                             if (present == nullptr || present->epoch != epoch) return Decision{};
-                            return fence(*group, {present});
+                            return fence(*group, {present}, later);
                           });
 }
 
@@ -232,6 +257,33 @@ void ConsumerProtocol::cancel_rebalance_timer(std::string_view group_id, std::st
 void ConsumerProtocol::cancel_timers(std::string_view group_id, std::string_view member_id) {
   environment_.timers.cancel(timer_name(session_timer, group_id, member_id));
   cancel_rebalance_timer(group_id, member_id);
+  cancel_join_timer(group_id, member_id);
+  cancel_sync_timer(group_id, member_id);
+}
+
+void ConsumerProtocol::set_join_timer(const std::string& group_id, const ConsumerMember& member,
+                                      const Now& now) {
+  const std::string name = timer_name(join_timer, group_id, member.id);
+  if (environment_.timers.is_set(name)) return;
+  environment_.timers.set(name, now.instant + std::chrono::milliseconds(member.rebalance_timeout_ms),
+                          [this, group_id, member_id = member.id](const Now& later) {
+                            return fence_if_there(group_id, member_id, later);
+                          });
+}
+
+void ConsumerProtocol::cancel_join_timer(std::string_view group_id, std::string_view member_id) {
+  environment_.timers.cancel(timer_name(join_timer, group_id, member_id));
+}
+
+void ConsumerProtocol::set_sync_timer(const std::string& group_id, const std::string& member_id,
+                                      std::chrono::milliseconds timeout, const Now& now) {
+  environment_.timers.set(
+      timer_name(sync_timer, group_id, member_id), now.instant + timeout,
+      [this, group_id, member_id](const Now& later) { return fence_if_there(group_id, member_id, later); });
+}
+
+void ConsumerProtocol::cancel_sync_timer(std::string_view group_id, std::string_view member_id) {
+  environment_.timers.cancel(timer_name(sync_timer, group_id, member_id));
 }
 
 void ConsumerProtocol::set_regex_timer(const std::string& group_id, const Now& now) {

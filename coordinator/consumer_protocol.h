@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "coordinator/classic_protocol.h"
 #include "coordinator/consumer_group.h"
 #include "coordinator/consumer_metadata_hash.h"
 #include "coordinator/consumer_settings.h"
@@ -32,7 +33,8 @@ using Checked = std::expected<Value, Refusal>;
 /// heartbeat by heartbeat. Part of a GroupShard.
 class ConsumerProtocol {
  public:
-  ConsumerProtocol(ShardEnvironment& environment, GroupTable& groups);
+  /// All outlive this.
+  ConsumerProtocol(ShardEnvironment& environment, GroupTable& groups, ClassicProtocol& classic);
 
   // --- records of types 3 to 8 and 16
   static bool replays(int16_t record_type);
@@ -52,14 +54,41 @@ class ConsumerProtocol {
   /// left to the caller.
   Decision describe(std::string_view group_id, Reply<DescribedGroup> reply) const;
 
+  // --- requests of members of the classic protocol: for groups of this protocol that have members
+  bool has_members(std::string_view group_id) const;
+  Decision join_classic(const RequestContext& context, const protocol::JoinGroupRequest& request,
+                        Reply<protocol::JoinGroupResponse> reply);
+  Decision sync_classic(const RequestContext& context, const protocol::SyncGroupRequest& request,
+                        Reply<protocol::SyncGroupResponse> reply);
+  Decision heartbeat_classic(const RequestContext& context, const protocol::HeartbeatRequest& request,
+                             Reply<protocol::HeartbeatResponse> reply);
+  Decision leave_classic(const RequestContext& context, const protocol::LeaveGroupRequest& request,
+                         Reply<protocol::LeaveGroupResponse> reply);
+
  private:
+  friend class ClassicJoin;
   friend class ConsumerHeartbeat;
   friend class MemberUpdate;
 
-  Checked<Decision> leave(const HeartbeatRequest& request, Reply<HeartbeatResponse>& reply);
-  /// Takes members out, and what belongs to them: records, and timers once those are appended.
-  Decision fence(const ConsumerGroup& group, const std::vector<const ConsumerMember*>& members);
-  Decision fence_if_there(const std::string& group_id, const std::string& member_id);
+  Checked<Decision> leave(const HeartbeatRequest& request, const Now& now, Reply<HeartbeatResponse>& reply);
+  /// Takes members out, and what belongs to them: records, and timers once those are appended. If only
+  /// members of the classic protocol are left, the group becomes one of that.
+  Decision fence(const ConsumerGroup& group, const std::vector<const ConsumerMember*>& members,
+                 const Now& now);
+  Decision fence_if_there(const std::string& group_id, const std::string& member_id, const Now& now);
+  /// The member of an instance that comes back under another id, with all that the instance had.
+  ConsumerMember replace_member(const ConsumerGroup& group, const ConsumerMember& present,
+                                const std::string& id, std::vector<Record>& records) const;
+
+  /// A group of this protocol as a classic one is to become, not in the table yet, and the records of it.
+  Checked<std::unique_ptr<ConsumerGroup>> converted(const ClassicGroup& classic,
+                                                    std::vector<Record>& records);
+  /// Whether the group can become a classic one when `leaving` are gone and `joining` (or null) has come.
+  bool may_downgrade(const ConsumerGroup& group, const std::vector<const ConsumerMember*>& leaving,
+                     const ConsumerMember* joining) const;
+  /// `joining` takes the place of the one that leaves. `rebalance`: all are to join again.
+  void downgrade(const ConsumerGroup& group, const std::vector<const ConsumerMember*>& leaving,
+                 const ConsumerMember* joining, bool rebalance, const Now& now, Decision& decision);
   Decision resolve_regexes(const std::string& group_id, const Now& now);
 
   /// What is assigned with where nobody asks for anything.
@@ -68,6 +97,13 @@ class ConsumerProtocol {
   void set_session_timer(const std::string& group_id, const std::string& member_id,
                          std::chrono::milliseconds timeout, const Now& now);
   void set_rebalance_timer(const std::string& group_id, const ConsumerMember& member, const Now& now);
+  /// A classic member has to join again by then; not set anew while it is set.
+  void set_join_timer(const std::string& group_id, const ConsumerMember& member, const Now& now);
+  void cancel_join_timer(std::string_view group_id, std::string_view member_id);
+  /// A classic member has to fetch its assignment by then.
+  void set_sync_timer(const std::string& group_id, const std::string& member_id,
+                      std::chrono::milliseconds timeout, const Now& now);
+  void cancel_sync_timer(std::string_view group_id, std::string_view member_id);
   void cancel_rebalance_timer(std::string_view group_id, std::string_view member_id);
   void cancel_timers(std::string_view group_id, std::string_view member_id);
   void set_regex_timer(const std::string& group_id, const Now& now);
@@ -81,6 +117,7 @@ class ConsumerProtocol {
 
   ShardEnvironment& environment_;
   GroupTable& groups_;
+  ClassicProtocol& classic_;
   ConsumerSettings settings_;
   MetadataHashes hashes_;
   /// Of the image since which there has been no new topic.

@@ -46,18 +46,26 @@ class GroupShard {
 
   Decision join_group(const RequestContext& context, const protocol::JoinGroupRequest& request,
                       Reply<protocol::JoinGroupResponse> reply) {
+    if (consumer_.has_members(request.group_id))
+      return consumer_.join_classic(context, request, std::move(reply));
     return classic_.join_group(context, request, std::move(reply));
   }
   Decision sync_group(const RequestContext& context, const protocol::SyncGroupRequest& request,
                       Reply<protocol::SyncGroupResponse> reply) {
+    if (consumer_.has_members(request.group_id))
+      return consumer_.sync_classic(context, request, std::move(reply));
     return classic_.sync_group(context, request, std::move(reply));
   }
   Decision heartbeat(const RequestContext& context, const protocol::HeartbeatRequest& request,
                      Reply<protocol::HeartbeatResponse> reply) {
+    if (consumer_.has_members(request.group_id))
+      return consumer_.heartbeat_classic(context, request, std::move(reply));
     return classic_.heartbeat(context, request, std::move(reply));
   }
   Decision leave_group(const RequestContext& context, const protocol::LeaveGroupRequest& request,
                        Reply<protocol::LeaveGroupResponse> reply) {
+    if (consumer_.has_members(request.group_id))
+      return consumer_.leave_classic(context, request, std::move(reply));
     return classic_.leave_group(context, request, std::move(reply));
   }
   Decision describe_group(const RequestContext& context, std::string_view id,
@@ -104,7 +112,7 @@ class GroupShard {
   GroupTable groups_;
   ClassicProtocol classic_{environment_, groups_};
   OffsetProtocol offsets_{environment_, groups_};
-  ConsumerProtocol consumer_{environment_, groups_};
+  ConsumerProtocol consumer_{environment_, groups_, classic_};
 };
 
 }  // namespace barnabas::coordinator
