@@ -165,8 +165,8 @@ class ClassicGroup final : public Group {
   void note_sync(std::string_view id);
   void expect_no_sync() { unsynced_.clear(); }
 
-  /// Somebody came while the first rebalance was delayed.
-  bool newcomer = false;
+  /// When somebody last came before the first rebalance.
+  Instant last_newcomer_at{};
 
   // --- its record
 

@@ -208,7 +208,7 @@ void ClassicProtocol::join_existing(const Turn& turn, Joiner joiner) {
 void ClassicProtocol::add_member(const Turn& turn, Joiner joiner, std::string id) {
   ClassicGroup& group = turn.group;
   if (group.is_in(ClassicState::preparing_rebalance) && group.previous_state() == ClassicState::empty)
-    group.newcomer = true;
+    group.last_newcomer_at = turn.now.instant;
   ClassicMember member{.id = std::move(id)};
   if (const auto instance_id = joiner.instance_id()) member.instance_id = *instance_id;
   member.client_id = joiner.context.client_id;

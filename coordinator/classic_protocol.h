@@ -102,8 +102,7 @@ class ClassicProtocol {
   // classic_rebalance.cc
   void rebalance_or_complete(const Turn& turn);
   void prepare_rebalance(const Turn& turn);
-  void delay_first_rebalance(const Turn& turn, std::chrono::milliseconds delay,
-                             std::chrono::milliseconds left);
+  void delay_first_rebalance(const Turn& turn, Instant latest);
   void await_joins(const Turn& turn);
   void complete_join_if_all_there(const Turn& turn);
   void complete_join(const Turn& turn);

@@ -30,8 +30,8 @@ void ClassicProtocol::prepare_rebalance(const Turn& turn) {
   if (group.is_empty()) {
     // The others of a deployment will follow soon. One generation for all is cheaper than one for each.
     const milliseconds delay = environment_.settings.initial_rebalance_delay;
-    group.newcomer = false;
-    delay_first_rebalance(turn, delay, std::max(group.rebalance_timeout() - delay, milliseconds(0)));
+    group.last_newcomer_at = turn.now.instant;
+    delay_first_rebalance(turn, turn.now.instant + std::max(group.rebalance_timeout(), delay));
     group.enter(ClassicState::preparing_rebalance, turn.now.wall);
     return;
   }
@@ -43,18 +43,17 @@ void ClassicProtocol::prepare_rebalance(const Turn& turn) {
   }
 }
 
-// Each time that somebody came meanwhile it is delayed again, `left` longer at most.
-void ClassicProtocol::delay_first_rebalance(const Turn& turn, milliseconds delay, milliseconds left) {
-  set_timer(join_timer(turn.group), turn.now.instant + delay, turn.group.id(),
-            [this, delay, left](const Turn& due) {
-              if (!due.group.is_in(ClassicState::preparing_rebalance)) return;
-              if (!std::exchange(due.group.newcomer, false) || left == milliseconds(0)) {
-                complete_join(due);
-                return;
-              }
-              delay_first_rebalance(due, std::min(environment_.settings.initial_rebalance_delay, left),
-                                    std::max(left - delay, milliseconds(0)));
-            });
+// Until nobody has come for as long as the delay, or the group has waited for its rebalance timeout. (Kafka
+// looks only once in each delay, and so has a group of which all came at once wait for two.)
+void ClassicProtocol::delay_first_rebalance(const Turn& turn, Instant latest) {
+  const auto end = [this, latest](const ClassicGroup& group) {
+    return std::min(group.last_newcomer_at + environment_.settings.initial_rebalance_delay, latest);
+  };
+  set_timer(join_timer(turn.group), end(turn.group), turn.group.id(), [this, end, latest](const Turn& due) {
+    if (!due.group.is_in(ClassicState::preparing_rebalance)) return;
+    if (due.now.instant < end(due.group)) return delay_first_rebalance(due, latest);
+    complete_join(due);
+  });
 }
 
 void ClassicProtocol::await_joins(const Turn& turn) {

@@ -47,6 +47,8 @@ _TABLE = {
     "pending-id-with-instance": {"kafka": codes.UNKNOWN_SERVER_ERROR, "barnabas": codes.UNKNOWN_MEMBER_ID},
     # A static member whose answer to its join was lost, and that joins again; later versions of Kafka welcome it, too.
     "static-member-joins-again": {"kafka": codes.UNRELEASED_INSTANCE_ID, "barnabas": codes.NONE},
+    # How many times its delay a first rebalance waits when all members come at once.
+    "first-rebalance-delays": {"kafka": 2, "barnabas": 1},
     # A payload that its codec cannot read.
     "undecodable": {"kafka": (codes.UNKNOWN_SERVER_ERROR, codes.INVALID_RECORD), "barnabas": _CORRUPT},
     # Golden bad batches: the codes allowed instead of Kafka's own.
