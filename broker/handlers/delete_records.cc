@@ -2,6 +2,7 @@
 
 #include "broker/error_map.h"
 #include "broker/handlers/deferred.h"
+#include "broker/handlers/topic_description.h"
 #include "protocol/messages/delete_records_response.h"
 
 namespace barnabas::broker {
@@ -18,7 +19,9 @@ ErrorCode delete_from(Call& call, std::string_view topic,
                       DeleteRecordsResponse::DeleteRecordsPartitionResult& answer) {
   const auto found = call.services().replicas.find(topic, PartitionIndex{wanted.partition_index});
   if (!found.partition) return found.error;
+  if (is_internal_topic(topic)) return ErrorCode::invalid_topic_exception;
   Partition& partition = *found.partition;
+  if (!partition.settings()->log.cleanup_delete) return ErrorCode::policy_violation;
   const Offset high_watermark = partition.high_watermark();
   const Offset before = wanted.offset == up_to_high_watermark ? high_watermark : Offset{wanted.offset};
   if (before < Offset{0} || before > high_watermark) return ErrorCode::offset_out_of_range;

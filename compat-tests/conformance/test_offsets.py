@@ -7,7 +7,7 @@ import apis
 import codes
 from base import ConformanceTest, eventually
 from differences import differ
-from records import GZIP, SNAPPY, batch, now_ms
+from records import GZIP, SNAPPY, Batch, batch, now_ms
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
 FIRST_VERSION = {LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, PENDING_UPLOAD: 11}
@@ -233,6 +233,22 @@ class DeletingRecords(ConformanceTest):
             part = self.client.fetch(topic, offset)
             self.assertEqual(part.errorCode, codes.OFFSET_OUT_OF_RANGE if offset < 5 else 0)
         self.assertEqual(self.client.fetch(topic, 5).logStartOffset, 5)
+
+    def test_only_topics_that_delete_let_records_be_deleted(self):
+        for policy, code in (("compact", codes.POLICY_VIOLATION), ("compact,delete", 0), ("delete", 0)):
+            topic = self.new_topic(cleanup_policy=policy)
+            self.client.produce(topic, Batch(values=(b"v",) * 3, keys=(b"a", b"b", b"c")).encode())
+            for offset in (1, 0, 99):
+                expected = code or (codes.OFFSET_OUT_OF_RANGE if offset == 99 else 0)
+                self.assertEqual(self.client.delete_records(topic, offset).errorCode, expected, (policy, offset))
+
+    def test_the_brokers_own_topics_keep_their_records(self):
+        made = self.client.create("__consumer_offsets", 50).errorCode
+        self.assertIn(made, (codes.NONE, codes.TOPIC_ALREADY_EXISTS))
+        self.client.await_usable("__consumer_offsets")
+        for offset in (0, -1, 99):
+            self.assertEqual(self.low("__consumer_offsets", offset), (codes.INVALID_TOPIC, -1))
+        self.assertEqual(self.low("__consumer_offsets", 0, partition=1000), (codes.UNKNOWN_TOPIC_OR_PARTITION, -1))
 
     def test_unknown_partitions_are_answered_for_themselves(self):
         topic = self.new_topic()

@@ -96,9 +96,9 @@ class Acknowledgement(ConformanceTest):
         self.assertLessEqual(retries, differ("retries-after-creation"))
 
     def test_only_the_admin_client_writes_into_the_brokers_own_topics(self):
-        topic, partition = "__consumer_offsets", 7
+        topic, partition = "__consumer_offsets", 0
         self.assertIn(self.client.create(topic, 50).errorCode, (codes.NONE, codes.TOPIC_ALREADY_EXISTS))
-        self.client.await_usable(topic, 50)
+        self.client.await_usable(topic)
         before = self.client.end_offset(topic, partition)
         keyed = Batch(keys=(b"k",)).encode()
         for acks in (1, -1):
