@@ -48,6 +48,11 @@ def java(_client):
     return command
 
 
+def make(client, program=None):
+    """The command of this client's member; `program` is that of one that is built with Barnabas."""
+    return [program] if client in BUILT_WITH_BARNABAS else INSTALLED[client][0](client)
+
+
 # Its folder's name → how to make its command, and its modes.
 INSTALLED = {
     "confluent-kafka": (python, (CLASSIC, COOPERATIVE, CONSUMER)),
@@ -60,3 +65,22 @@ INSTALLED = {
     "kafka-python": (python, (CLASSIC, COOPERATIVE)),
 }
 BUILT_WITH_BARNABAS = {"librdkafka": (CLASSIC, COOPERATIVE)}
+
+# Groups of several clients, less kafka-go, whose metadata others cannot read, and KafkaJS with its own assignor: by each member's name what it is, each time it is started.
+TOGETHER = {
+    "mixed": {
+        "ranges": {"a": [("confluent-kafka", CLASSIC)], "b": [("java", CLASSIC), ("kafka-python", CLASSIC)],
+                   "c": [("sarama", CLASSIC)]},
+        "others": {"a": [("aiokafka", CLASSIC)], "b": [("franz-go", CLASSIC)], "c": [("kafka-python", CLASSIC)]},
+        "incremental": {"a": [("confluent-kafka", COOPERATIVE)], "b": [("java", COOPERATIVE)],
+                        "c": [("franz-go", COOPERATIVE), ("sarama", COOPERATIVE)]},
+        "new": {"a": [("franz-go", CONSUMER)], "b": [("java", CONSUMER)], "c": [("confluent-kafka", CONSUMER)]},
+    },
+    # From one protocol to the other while the group lives on: c is the first of the new kind, a the last of the old one.
+    "changing": {
+        "upgraded": {"a": [("confluent-kafka", CLASSIC)], "b": [("franz-go", CLASSIC), ("confluent-kafka", CONSUMER)],
+                     "c": [("java", CONSUMER)]},
+        "downgraded": {"a": [("franz-go", CONSUMER)], "b": [("java", CONSUMER), ("franz-go", CLASSIC)],
+                       "c": [("confluent-kafka", CLASSIC)]},
+    },
+}

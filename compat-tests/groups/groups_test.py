@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
-"""A client's members live through the scenario of scenario.py, in each of the client's modes at the same time."""
+"""A client's members live through the scenario of scenario.py, in each of the client's modes at the same time.
+
+`mixed` is groups of several clients, `changing` such as go from one protocol to the other. `--steps N --seed S` is another
+life, in which N things happen by chance.
+"""
 
 import argparse
+import functools
 import pathlib
 import sys
 
@@ -10,25 +15,41 @@ sys.path.append(str(HERE.parent / "harness"))
 
 import clients  # noqa: E402
 from broker import Broker, BrokerError  # noqa: E402
-from scenario import PROPERTIES, Group, Scenario, ScenarioFailed  # noqa: E402
+from scenario import NAMES, PROPERTIES, Group, Scenario, ScenarioFailed  # noqa: E402
+
+
+def groups_of_one(client, modes, program):
+    command = clients.make(client, program)
+    return [Group(mode, {name: [(command, mode)] for name in NAMES}) for mode in modes]
+
+
+def groups_together(described):
+    wanted = sorted({client for members in described.values() for each in members.values() for client, _ in each})
+    commands = {client: clients.make(client) for client in wanted}
+    return [Group(group, {name: [(commands[client], mode) for client, mode in each] for name, each in members.items()})
+            for group, members in described.items()]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("client", choices=sorted([*clients.INSTALLED, *clients.BUILT_WITH_BARNABAS]))
+    alone = clients.INSTALLED | {client: (None, modes) for client, modes in clients.BUILT_WITH_BARNABAS.items()}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("client", choices=sorted([*alone, *clients.TOGETHER]))
     parser.add_argument("--mode", action="append", help="instead of all that the client has; repeatable")
     parser.add_argument("--program", help="the member's program, for a client that is built with Barnabas")
+    parser.add_argument("--steps", type=int, help="things that happen by chance, instead of the usual ones")
+    parser.add_argument("--seed", type=int, default=1, help="of the chance (%(default)s)")
     options = parser.parse_args()
-    if options.client in clients.INSTALLED:
-        make, modes = clients.INSTALLED[options.client]
-        command = make(options.client)
-    elif options.program:
-        command, modes = [options.program], clients.BUILT_WITH_BARNABAS[options.client]
-    else:
+    if options.client in clients.BUILT_WITH_BARNABAS and not options.program:
         parser.error(f"{options.client} needs --program")
+    if options.client in clients.TOGETHER:
+        groups = groups_together(clients.TOGETHER[options.client])
+    else:
+        groups = groups_of_one(options.client, options.mode or alone[options.client][1], options.program)
     try:
         with Broker(properties=PROPERTIES) as broker:
-            Scenario(broker, [Group(mode, command) for mode in options.mode or modes]).run()
+            scenario = Scenario(broker, groups)
+            by_chance = functools.partial(scenario.live_at_random, options.seed, options.steps)
+            scenario.run(by_chance if options.steps else scenario.live)
     except (BrokerError, ScenarioFailed) as error:
         sys.exit(f"FAILED: {error}")
 

@@ -48,9 +48,17 @@ class Consumer(AsyncConsumerRebalanceListener):
     async def on_partitions_assigned(self, assigned):
         self.member.gained(p.partition for p in assigned)
 
+    def poll(self):
+        """kafka-python gives up on a broker that is away for long."""
+        try:
+            return self.consumer.poll(timeout_ms=POLL_MS, max_records=20)
+        except KafkaError as error:
+            logging.warning("%s: %r", self.member.name, error)
+            return {}
+
     def run(self):
         while not self.member.closing.is_set():
-            batches = self.consumer.poll(timeout_ms=POLL_MS, max_records=20)
+            batches = self.poll()
             for messages in batches.values():
                 for message in messages:
                     self.member.consumed(message.partition, message.offset)

@@ -16,6 +16,8 @@ import (
 const (
 	CommitAt = 20
 	Idle     = 300 * time.Millisecond
+
+	afterRefusal = 50 * time.Millisecond
 )
 
 // Member may be used by several goroutines at once.
@@ -127,6 +129,7 @@ func (m *Member) commit(offsets map[int32]int64, commit func(offsets map[int32]i
 	defer m.mutex.Unlock()
 	if err != nil {
 		m.say("refused", strings.ReplaceAll(err.Error(), "\n", " "))
+		time.Sleep(afterRefusal)
 		return
 	}
 	m.say("committed", text(offsets))
