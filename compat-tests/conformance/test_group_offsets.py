@@ -1,5 +1,6 @@
 """OffsetCommit, OffsetFetch, OffsetDelete, and what becomes of committed offsets."""
 
+import os
 import struct
 import time
 import unittest
@@ -404,6 +405,48 @@ class Expiry(OwnBrokerTest, OffsetTest):
         self.assign(member)
         member.leave()
         self.assertTrue(eventually(lambda: group not in self.listed()))
+
+
+class Retention(OwnBrokerTest, OffsetTest):
+    """offsets.retention.minutes has no shorter unit: one case for all."""
+
+    properties = {"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "500",
+                  "group.initial.rebalance.delay.ms": "0"}
+
+    @unittest.skipUnless(os.environ.get("CI"), "takes a minute: for full sizes")
+    def test_a_minute(self):
+        mine, other = self.new_topic(), self.new_topic()
+        simple, lively, left, committed_late = (self.new_group() for _ in range(4))
+        member, gone = (self.member(group, protocols=(("range", subscription(mine)),)) for group in (lively, left))
+        began = time.monotonic()
+        for group, each in ((lively, member), (left, gone)):
+            each.join()
+            self.assign(each)
+            for topic in (mine, other):
+                self.assertEqual(self.commit_one(group, topic, 1, generation=each.generation, member=each.id), 0)
+        for group in (simple, committed_late):
+            self.commit_one(group, mine, 1)
+            self.commit_one(group, other, 1)
+
+        def heartbeats(until):
+            self.assertTrue(eventually(lambda: member.heartbeat() or time.monotonic() > began + until, 70, 1.0))
+
+        heartbeats(30)
+        gone.leave()
+        self.commit_one(committed_late, mine, 2)
+        heartbeats(55)
+        for group in (simple, lively, left, committed_late):
+            self.assertEqual(len(self.offsets(group)), 2)
+        heartbeats(66)
+        # Without members each offset counts from its commit, else all from the moment when the last member left.
+        self.assertEqual(self.offsets(simple), {})
+        self.assertNotIn(simple, self.listed())
+        self.assertEqual(self.offsets(committed_late), {(mine, 0): 2})
+        self.assertEqual(self.offsets(lively), {(mine, 0): 1})
+        self.assertEqual(len(self.offsets(left)), 2)
+        heartbeats(96)
+        self.assertEqual(self.offsets(left), {})
+        self.assertEqual(set(self.listed()), {lively})
 
 
 class Restart(OwnBrokerTest, OffsetTest):
