@@ -37,18 +37,18 @@ AnsweredPartition told(int32_t index, const CommittedOffset& offset) {
 
 }  // namespace
 
-std::vector<AskedGroup> groups_to_fetch(const OffsetFetchRequest& request, int16_t version) {
-  if (version >= first_with_many_groups) return request.groups;
+std::vector<AskedGroup> groups_to_fetch(OffsetFetchRequest& request, int16_t version) {
+  if (version >= first_with_many_groups) return std::move(request.groups);
   AskedGroup group;
   group.group_id = request.group_id;
   group.topics.reset();
   if (request.topics) {
     group.topics.emplace();
     group.topics->reserve(request.topics->size());
-    for (const auto& asked : *request.topics) {
+    for (auto& asked : *request.topics) {
       AskedTopic& topic = group.topics->emplace_back();
       topic.name = asked.name;
-      topic.partition_indexes = asked.partition_indexes;
+      topic.partition_indexes = std::move(asked.partition_indexes);
     }
   }
   return {std::move(group)};

@@ -11,9 +11,10 @@ namespace barnabas::coordinator {
 
 inline constexpr int16_t offset_fetch_first_with_topic_ids = 10;
 
-/// The groups that a request of this version asks for. Borrows from the request.
+/// The groups that a request of this version asks for, taken out of it; their strings still borrow from its
+/// frame.
 std::vector<protocol::OffsetFetchRequest::OffsetFetchRequestGroup> groups_to_fetch(
-    const protocol::OffsetFetchRequest& request, int16_t version);
+    protocol::OffsetFetchRequest& request, int16_t version);
 
 /// Nothing is told of the group, for this reason: version 1 says so in each partition, later ones of the
 /// group. Borrows from `group`.

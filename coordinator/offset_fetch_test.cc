@@ -69,20 +69,20 @@ TEST(OffsetFetch, an_answer_owns_what_the_store_may_forget) {
 }
 
 TEST(OffsetFetch, old_versions_ask_for_one_group) {
-  const auto request = old_request();
+  auto request = old_request();
   const auto groups = groups_to_fetch(request, 7);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(groups[0].group_id, "g");
   EXPECT_EQ(groups[0].member_epoch, -1);
   EXPECT_EQ(groups[0].topics->at(0).partition_indexes, (std::vector<int32_t>{1, 0}));
-  auto all = request;
+  auto all = old_request();
   all.topics.reset();
   EXPECT_FALSE(groups_to_fetch(all, 7).at(0).topics);
 }
 
 TEST(OffsetFetch, a_groups_error_is_where_the_version_has_a_place_for_it) {
-  const auto request = old_request();
   const auto refused = [&](int16_t version) {
+    auto request = old_request();
     auto groups = groups_to_fetch(request, version);
     return fetch_response({refuse_fetch(groups.at(0), version, ErrorCode::not_coordinator)}, version);
   };
@@ -112,7 +112,7 @@ TEST(OffsetFetch, offsets_in_old_versions_have_the_same_content) {
   OffsetShard shard;
   shard.create_topic("a");
   shard.commit("g", {{"a", 0, 5, "m", 2}});
-  const auto request = old_request();
+  auto request = old_request();
   const auto groups = groups_to_fetch(request, 5);
   const auto response = fetch_response({shard.ask(groups.at(0), 5)->response()}, 5);
   ASSERT_EQ(response.topics.size(), 1u);
