@@ -4,6 +4,8 @@
 #include <set>
 #include <string>
 
+#include "protocol/compression/codec.h"
+
 namespace barnabas::app {
 namespace {
 
@@ -68,12 +70,20 @@ Result<void> check_plug_ins(const StaticConfig& config) {
   return {};
 }
 
+Result<void> check_offsets_codec(const StaticConfig& config) {
+  constexpr std::string_view name = "offsets.topic.compression.codec";
+  const int64_t id = config.integer(name);
+  if (id >= 0 && id < protocol::codec_count) return {};
+  return refuse(config, name, "no such codec; expected 0 (none), 1 (gzip), 2 (snappy), 3 (lz4) or 4 (zstd)");
+}
+
 }  // namespace
 
 Result<void> refuse_broken_promises(const StaticConfig& config, NodeId node) {
   BARNABAS_TRY(check_roles(config));
   BARNABAS_TRY(check_voters(config, node));
   BARNABAS_TRY(check_plug_ins(config));
+  BARNABAS_TRY(check_offsets_codec(config));
   if (config.boolean("remote.log.storage.system.enable"))
     return refuse(
         config, "remote.log.storage.system.enable",

@@ -42,6 +42,12 @@ TEST(RefusedSettings, quorum_of_others_is_refused) {
     EXPECT_NE(refusal({{"controller.quorum.voters", voters}}).find(voters), std::string::npos);
 }
 
+TEST(RefusedSettings, offsets_are_compressed_with_a_codec_that_exists) {
+  EXPECT_EQ(refusal({{"offsets.topic.compression.codec", "4"}}), "");
+  for (const char* codec : {"5", "-1"})
+    EXPECT_NE(refusal({{"offsets.topic.compression.codec", codec}}).find("no such codec"), std::string::npos);
+}
+
 TEST(RefusedSettings, protection_that_cannot_be_given_is_refused_with_the_way_out) {
   for (const char* name :
        {"authorizer.class.name", "create.topic.policy.class.name", "alter.config.policy.class.name"}) {

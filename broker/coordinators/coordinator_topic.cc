@@ -50,8 +50,9 @@ void CoordinatorTopic::made(const protocol::CreateTopicsResponse& response) {
     const auto error = static_cast<protocol::ErrorCode>(topic.error_code);
     if (error == protocol::ErrorCode::none)
       logger.info("topic={} made partitions={}", settings_.name, settings_.partitions);
-    else if (error != protocol::ErrorCode::topic_already_exists)
-      logger.warn("topic={} not made: {}", settings_.name,
+    else if (error != protocol::ErrorCode::topic_already_exists &&
+             limiter_.admit(std::chrono::steady_clock::now()))
+      logger.warn("topic={} not made, clients find no coordinator: {}", settings_.name,
                   topic.error_message ? topic.error_message->str() : std::string(protocol::name(error)));
   }
   std::vector<Done> waiting;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "cluster/controller_gateway.h"
 #include "metadata/publisher.h"
 #include "protocol/error_code.h"
@@ -43,6 +44,7 @@ class CoordinatorTopic {
   const Settings settings_;
   metadata::ImagePublisher& metadata_;
   cluster::ControllerGateway& controller_;
+  LogLimiter limiter_{1, std::chrono::seconds(10)};  ///< clients ask again and again
   std::mutex mutex_;
   std::vector<Done> waiting_;  ///< not empty: a request is under way
 };

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Members of groups consume and commit while the broker is killed again and again, and some of them too.
 
-    group_crash_test.py [--client confluent-kafka] [--mode MODE] [--kills 25] [--seed N]
+    group_crash_test.py [--client confluent-kafka] [--mode MODE] [--kills 25] [--seed N] [--moves]
 
 Each time the broker is back it is asked for the committed offsets. None may have gone back, behind what was acknowledged or
 behind what it said before, and none may be beyond what was consumed. What the members themselves see is checked as in
 groups/scenario.py: they go on where they committed, and share the partitions. At the end everything is consumed.
+Meanwhile the log of the groups is compacted, and with --moves it moves between three log directories all the time.
 """
 
 import argparse
@@ -18,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "groups"), str(HERE.parent / "harness")]
 
 import clients  # noqa: E402
+import crash_test  # noqa: E402
 from broker import HOST, Broker, BrokerError  # noqa: E402
 from scenario import PROPERTIES, STEP_TIMEOUT_S, Client, ConnectionClosed, Group, Scenario, ScenarioFailed  # noqa: E402
 
@@ -25,19 +27,40 @@ UP_MAX_S = 2.5  # the broker runs at most so long between its start and the next
 DURING_START = 0.25  # share of the kills that come before the broker is ready
 START_MAX_S = {"barnabas": 0.05, "kafka": 3.0}
 MEMBER_DIES = 0.15
+CLEANED_OFTEN = {"log.cleaner.backoff.ms": "200", "log.cleaner.min.cleanable.ratio": "0.01"}
+OFFSETS_TOPIC = "__consumer_offsets"
+OFFSETS_PARTITIONS = int(PROPERTIES["offsets.topic.num.partitions"])
+# So small only for tests: there is always something to compact.
+COMPACTED = {"cleanup.policy": "compact", "internal.segment.bytes": "16384"}
 NAMES = ("a", "b", "c")
 
 
 class CrashScenario(Scenario):
-    def __init__(self, broker, groups, kills, rng):
+    def __init__(self, broker, groups, kills, rng, moves):
         super().__init__(broker, groups)
         self.kills = kills
+        self.moves = moves
         self.rng = rng
         self.least = {mode: [0] * len(group.ledger.partitions) for mode, group in self.groups.items()}
         self.looks = 0
 
     def live(self):
+        Client((HOST, self.broker.port)).create_usable(OFFSETS_TOPIC, OFFSETS_PARTITIONS, COMPACTED)
         self.step("three members share", self.start, *NAMES)
+        mover = crash_test.Mover(self.broker, OFFSETS_TOPIC, self.rng.randrange(1 << 32)) if self.moves else None
+        try:
+            self.kill_and_look()
+        finally:
+            if mover:
+                mover.end()
+        if mover:
+            mover.await_quiet()
+            print(f"  at least {mover.arrived} moves", flush=True)
+            if not mover.arrived:
+                raise ScenarioFailed("nothing has moved")
+        self.step(f"after {self.kills} kills", self.start, *(set(NAMES) - set(self.some_group().members)))
+
+    def kill_and_look(self):
         for number in range(self.kills):
             during_start = self.rng.random() < DURING_START
             self.go_on(self.rng.uniform(0, START_MAX_S[self.broker.target] if during_start else UP_MAX_S))
@@ -48,12 +71,18 @@ class CrashScenario(Scenario):
                 self.broker.await_ready()
                 self.look()
             self.replace_members()
-        self.step(f"after {self.kills} kills", self.start, *(set(NAMES) - set(self.some_group().members)))
 
     def end(self):
         self.step("one leaves", self.close, "a")
         super().end()
         print(f"  {self.looks} looks at the committed offsets", flush=True)
+        if not self.compactions():
+            raise ScenarioFailed("the log of the groups was never compacted")
+
+    def compactions(self):
+        """How many partitions of it have been."""
+        return sum(file.read_text().count(OFFSETS_TOPIC)
+                   for file in self.broker.home.glob("**/cleaner-offset-checkpoint"))
 
     def some_group(self):
         return next(iter(self.groups.values()))
@@ -127,15 +156,19 @@ def main():
     parser.add_argument("--kills", type=int, default=25)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32),
                         help="of the moments; a random one if not given")
+    parser.add_argument("--moves", action="store_true", help="move the groups' log between log directories meanwhile")
     options = parser.parse_args()
     make, modes = clients.INSTALLED[options.client]
     command = make(options.client)
     print(f"seed {options.seed}: again with --seed {options.seed}", flush=True)
     try:
-        with Broker(properties=PROPERTIES) as broker:
+        broker = Broker(properties=PROPERTIES | CLEANED_OFTEN)
+        if options.moves:
+            broker.properties["log.dirs"] = ",".join(str(broker.home / f"disk{index}") for index in range(3))
+        with broker:
             groups = [Group(mode, command) for mode in options.mode or modes]
-            CrashScenario(broker, groups, options.kills, random.Random(options.seed)).run()
-    except (BrokerError, ScenarioFailed) as error:
+            CrashScenario(broker, groups, options.kills, random.Random(options.seed), options.moves).run()
+    except (BrokerError, ScenarioFailed, crash_test.Failed) as error:
         sys.exit(f"FAILED (seed {options.seed}): {error}")
     print(f"passed: {options.kills} kills")
 
