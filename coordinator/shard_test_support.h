@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -88,7 +89,7 @@ class ShardRunner {
     durable_ = log_.size();
     while (!waiting_.empty()) {
       ReadyReply reply = std::move(waiting_.front());
-      waiting_.erase(waiting_.begin());
+      waiting_.pop_front();
       reply(protocol::ErrorCode::none);
     }
   }
@@ -188,7 +189,7 @@ class ShardRunner {
   std::vector<Logged> log_;
   std::size_t durable_ = 0;
   bool durable_at_once_ = true;
-  std::vector<ReadyReply> waiting_;
+  std::deque<ReadyReply> waiting_;
   protocol::ErrorCode refusal_ = protocol::ErrorCode::none;
   Now now_{Instant{} + std::chrono::hours(1), TimestampMs(1'750'000'000'000)};
 };
