@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/log.h"
 #include "coordinator/classic_answers.h"
 #include "coordinator/classic_protocol.h"
 
@@ -7,6 +8,10 @@ namespace barnabas::coordinator {
 
 using protocol::ErrorCode;
 using std::chrono::milliseconds;
+
+namespace {
+constinit Logger log_{"coordinator"};
+}  // namespace
 
 void ClassicProtocol::begin_rebalance(ClassicGroup& group, const Now& now, Decision& decision) {
   prepare_rebalance({group, now, decision});
@@ -27,6 +32,8 @@ void ClassicProtocol::prepare_rebalance(const Turn& turn) {
   if (group.is_in(ClassicState::completing_rebalance)) refuse_syncs(turn, ErrorCode::rebalance_in_progress);
   group.expect_no_sync();
   environment_.timers.cancel(sync_timer(group));
+  log_.debug("group rebalances group={} generation={} state={} members={}", log_text(group.id()),
+             group.generation(), group.state_name(), group.members().size());
   if (group.is_empty()) {
     // The others of a deployment will follow soon. One generation for all is cheaper than one for each.
     const milliseconds delay = environment_.settings.initial_rebalance_delay;
@@ -86,6 +93,8 @@ void ClassicProtocol::complete_join(const Turn& turn) {
     return;
   }
   group.begin_generation(turn.now.wall);
+  log_.debug("generation begins group={} generation={} members={} leader={}", log_text(group.id()),
+             group.generation(), group.members().size(), log_text(group.leader().value_or("")));
   if (group.is_empty()) {
     turn.decision.records.push_back(group.record());
     turn.decision.replay = false;
@@ -139,6 +148,8 @@ void ClassicProtocol::drop_member(const Turn& turn, std::string_view id) {
   cancel_member_timer(group, id);
   std::optional<ClassicMember> member = group.remove(id);
   if (!member) return;
+  log_.debug("member is gone group={} member={} state={}", log_text(group.id()), log_text(member->id),
+             group.state_name());
   if (member->join)
     turn.decision.replies.push_back(member->join.with(join_refused(ErrorCode::unknown_member_id, "")));
   if (member->sync)
