@@ -131,9 +131,20 @@ const TopicPartitions& ConsumerGroup::target(const ConsumerMember& member) const
   return present == nullptr ? no_partitions : target(present->id);
 }
 
-bool ConsumerGroup::is_held(const Uuid& topic, int32_t partition) const {
+const ConsumerMember* ConsumerGroup::holder(const Uuid& topic, int32_t partition) const {
   const auto found = holders_.find(topic);
-  return found != holders_.end() && found->second.contains(partition);
+  if (found == holders_.end()) return nullptr;
+  const auto held = found->second.find(partition);
+  return held == found->second.end() ? nullptr : held->second;
+}
+
+void ConsumerGroup::expect_heartbeat(std::string_view id, Instant at) {
+  if (member(id) != nullptr) heartbeats_expected_.insert_or_assign(std::string(id), at);
+}
+
+std::optional<Instant> ConsumerGroup::heartbeat_expected(std::string_view id) const {
+  const auto found = heartbeats_expected_.find(id);
+  return found == heartbeats_expected_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<std::string> ConsumerGroup::preferred_assignor(const ConsumerMember* old,

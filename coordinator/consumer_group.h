@@ -78,7 +78,9 @@ class ConsumerGroup final : public Group {
   const TopicPartitions& target(std::string_view member_id) const;
   /// Of a static member also that of the member whose place it takes.
   const TopicPartitions& target(const ConsumerMember& member) const;
-  bool is_held(const Uuid& topic, int32_t partition) const;
+  bool is_held(const Uuid& topic, int32_t partition) const { return holder(topic, partition) != nullptr; }
+  /// Who has it, or has not yet said that it gave it up; null: nobody.
+  const ConsumerMember* holder(const Uuid& topic, int32_t partition) const;
   const SubscriptionCounts& subscriptions() const { return subscriptions_; }
   /// Members by regular expression.
   const std::map<std::string, int32_t>& regex_members() const { return regex_members_; }
@@ -115,6 +117,9 @@ class ConsumerGroup final : public Group {
   // --- in memory only
   /// The metadata were looked at, for this epoch of the group; void if that never came about.
   void note_metadata_checked(int32_t epoch) { checked_at_epoch_ = epoch; }
+  /// When members were told to show themselves again; nothing: not known, since a start.
+  void expect_heartbeat(std::string_view id, Instant at);
+  std::optional<Instant> heartbeat_expected(std::string_view id) const;
   void request_metadata_check() { checked_at_epoch_.reset(); }
   bool needs_metadata_check() const { return !checked_at_epoch_ || epoch_ < *checked_at_epoch_; }
 
@@ -131,6 +136,7 @@ class ConsumerGroup final : public Group {
   Targets targets_;
   /// Who has or has not given up yet; members are nodes of members_.
   std::unordered_map<Uuid, std::unordered_map<int32_t, const ConsumerMember*>> holders_;
+  std::map<std::string, Instant, std::less<>> heartbeats_expected_;
   SubscriptionCounts subscriptions_;
   std::map<std::string, int32_t> regex_members_;
   std::map<std::string, ResolvedRegex> resolved_;

@@ -65,6 +65,8 @@ void ConsumerGroup::remove_member(std::string_view id) {
     const auto present = static_members_.find(*member.instance_id);
     if (present != static_members_.end() && present->second == member.id) static_members_.erase(present);
   }
+  if (const auto expected = heartbeats_expected_.find(id); expected != heartbeats_expected_.end())
+    heartbeats_expected_.erase(expected);
   members_.erase(found);
 }
 

@@ -251,7 +251,8 @@ class ConsumerHeartbeat {
     Response response;
     response.member_id = member.id;
     response.member_epoch = member.epoch;
-    response.heartbeat_interval_ms = static_cast<int32_t>(settings.heartbeat_interval.count());
+    const auto interval = update.next_heartbeat_in(settings.heartbeat_interval);
+    response.heartbeat_interval_ms = static_cast<int32_t>(interval.count());
     const bool is_full = request_.rebalance_timeout_ms != -1 && request_.topic_partitions &&
                          (request_.subscribed_topic_names || request_.subscribed_topic_regex);
     if (joins_ || is_full || member.assigned != old_->assigned) {
@@ -264,9 +265,11 @@ class ConsumerHeartbeat {
     }
     Decision decision;
     decision.appended = [protocol = &protocol_, group = group_id_, id = member.id, replaced = replaced_id_,
-                         timeout = settings.session_timeout, now = context_.now, timers = update.timers()] {
+                         timeout = settings.session_timeout, interval, now = context_.now,
+                         timers = update.timers()] {
       if (!replaced.empty() && replaced != id) protocol->cancel_timers(group, replaced);
       protocol->set_session_timer(group, id, timeout, now);
+      protocol->expect_heartbeat(group, id, now.instant + interval);
       timers();
     };
     decision.records = std::move(update.records());

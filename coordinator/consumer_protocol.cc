@@ -229,6 +229,11 @@ Decision ConsumerProtocol::resolve_regexes(const std::string& group_id, const No
 
 // --- timers
 
+void ConsumerProtocol::expect_heartbeat(const std::string& group_id, const std::string& member_id,
+                                        Instant at) {
+  if (auto* group = groups_.find_as<ConsumerGroup>(group_id)) group->expect_heartbeat(member_id, at);
+}
+
 void ConsumerProtocol::set_session_timer(const std::string& group_id, const std::string& member_id,
                                          std::chrono::milliseconds timeout, const Now& now) {
   const std::string name = timer_name(session_timer, group_id, member_id);

@@ -96,6 +96,7 @@ class ConsumerProtocol {
 
   void set_session_timer(const std::string& group_id, const std::string& member_id,
                          std::chrono::milliseconds timeout, const Now& now);
+  void expect_heartbeat(const std::string& group_id, const std::string& member_id, Instant at);
   void set_rebalance_timer(const std::string& group_id, const ConsumerMember& member, const Now& now);
   /// A classic member has to join again by then; not set anew while it is set.
   void set_join_timer(const std::string& group_id, const ConsumerMember& member, const Now& now);

@@ -9,6 +9,11 @@ namespace barnabas::coordinator {
 namespace {
 
 using protocol::ErrorCode;
+using std::chrono::milliseconds;
+
+/// Between two heartbeats of a member that waits for something that may come at any moment.
+constexpr milliseconds waits_min{100};
+constexpr milliseconds waits_max{1'000};
 
 /// Expressions of a group are not looked at more often.
 constexpr int64_t regex_refresh_min_ms = 10'000;
@@ -29,7 +34,12 @@ std::set<Uuid> ids_of(const std::vector<std::string>& topics, const metadata::Me
 
 MemberUpdate::MemberUpdate(ConsumerProtocol& protocol, ConsumerGroup& group, const ConsumerMember& old,
                            const Now& now)
-    : protocol_(protocol), group_(group), old_(old), now_(now), group_epoch_(group.epoch()) {}
+    : protocol_(protocol),
+      group_(group),
+      old_(old),
+      now_(now),
+      group_epoch_(group.epoch()),
+      target_epoch_(group.assignment_epoch()) {}
 
 Checked<void> MemberUpdate::subscribe() {
   if (next_ && *next_ != old_) {
@@ -104,6 +114,7 @@ MemberUpdate::Target MemberUpdate::target() {
     return last_target();
   Target target{group_epoch_, {}};
   compute_target(target);
+  target_epoch_ = group_epoch_;
   return target;
 }
 
@@ -176,11 +187,46 @@ Checked<void> MemberUpdate::reconcile(const Target& target, bool subscription_ch
     return std::unexpected(Refusal{ErrorCode::fenced_member_epoch,
                                    "The consumer group member is in a unknown state. The member must abandon "
                                    "all its partitions and rejoin."});
+  if (next->state == ConsumerMemberState::unreleased_partitions) expect_releases(*next, target.partitions);
   if (*next == member()) return {};
   next_ = std::move(*next);
   reconciled_ = true;
   records_.push_back(consumer_records::current_assignment(group_.id(), *next_));
   return {};
+}
+
+// The first of those who have to give something up: they learn of it, and may answer, when they show
+// themselves.
+void MemberUpdate::expect_releases(const ConsumerMember& waiting, const TopicPartitions& target) {
+  for (const auto& [topic, partitions] : target) {
+    const auto owned = waiting.assigned.find(topic);
+    for (const int32_t partition : partitions) {
+      if (owned != waiting.assigned.end() && owned->second.contains(partition)) continue;
+      const ConsumerMember* holder = group_.holder(topic, partition);
+      if (holder == nullptr || holder->id == waiting.id) continue;
+      const Instant expected = group_.heartbeat_expected(holder->id).value_or(now_.instant);
+      release_expected_ = release_expected_ ? std::min(*release_expected_, expected) : expected;
+    }
+  }
+}
+
+milliseconds MemberUpdate::until_target_is_due() const {
+  const int64_t interval = protocol_.settings_.of(group_.id()).assignment_interval.count();
+  return milliseconds(group_.assigned_at().value() + interval + 1 - now_.wall.value());
+}
+
+milliseconds MemberUpdate::next_heartbeat_in(milliseconds usual) const {
+  // It is the heartbeats that move a group on. Those of members that wait come when there may be something
+  // for them.
+  milliseconds wait = usual;
+  if (target_epoch_ < group_epoch_) wait = std::max(until_target_is_due(), waits_min);
+  if (resolve_regexes_) wait = waits_min;
+  if (release_expected_) {
+    const auto in = std::chrono::duration_cast<milliseconds>(*release_expected_ - now_.instant);
+    // Who was expected long ago takes its time, or is dead.
+    wait = std::min(wait, in > milliseconds(0) ? in + waits_min : std::clamp(-in / 4, waits_min, waits_max));
+  }
+  return std::min(wait, usual);
 }
 
 std::function<void()> MemberUpdate::timers() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -40,6 +41,9 @@ class MemberUpdate {
   Checked<void> reconcile(const Target& target, bool subscription_changed,
                           std::optional<TopicPartitions> reported);
 
+  /// When the member should show itself again: as usual, or sooner while more is to come for it.
+  std::chrono::milliseconds next_heartbeat_in(std::chrono::milliseconds usual) const;
+
   /// What is to happen to timers once the records are appended.
   std::function<void()> timers();
 
@@ -50,6 +54,8 @@ class MemberUpdate {
   void look_for_new_topics(bool must);
   void compute_target(Target& target);
   bool replaces(std::string_view member_id) const;
+  void expect_releases(const ConsumerMember& waiting, const TopicPartitions& target);
+  std::chrono::milliseconds until_target_is_due() const;
 
   ConsumerProtocol& protocol_;
   ConsumerGroup& group_;
@@ -58,6 +64,9 @@ class MemberUpdate {
   std::optional<ConsumerMember> next_;
   std::vector<Record> records_;
   int32_t group_epoch_;
+  int32_t target_epoch_;
+  /// When the first of those who hold what the member waits for will show itself.
+  std::optional<Instant> release_expected_;
   bool topics_changed_ = false;
   bool assignor_changed_ = false;
   RegexChange regex_ = RegexChange::none;
