@@ -155,19 +155,28 @@ class Scenario:
         self.step("one leaves", self.close, "a")
 
     def live_at_random(self, seed, steps):
-        """Another one: between one member and five."""
+        """Another one: between one member and five, and several things that happen before the group has got over the first."""
         self.step("two members share", self.start, "a", "b")
         chance = random.Random(seed)
         for _ in range(steps):
+            happened = []
+            self.step(happened, self.bad_luck, chance, happened)
+
+    def bad_luck(self, chance, happened):
+        for _ in range(chance.randint(1, 3)):
             alive, away = self.members(), sorted(set(NAMES) - set(self.members()))
             choices = [("dies", self.kill, alive), ("leaves", self.close, alive)] if len(alive) > 1 else []
             choices += [("joins", self.start, away)] * 2 if away else []
             what, action, names = chance.choice([*choices, ("the broker dies", self.crash, None)])
-            if names:
-                name = chance.choice(names)
-                self.step(f"{name} {what}", action, name)
-            else:
-                self.step(what, action)
+            who = [chance.choice(names)] if names else []
+            happened.append(" ".join([*who, what]))
+            action(*who)
+            self.pause(chance.uniform(0, 1.5))
+
+    def pause(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.pump(0.05)
 
     def end(self):
         """Everything was seen; the group is left, and the broker knows where it was."""
@@ -187,8 +196,10 @@ class Scenario:
     # What may happen.
 
     def step(self, what, action, *arguments):
-        """After it the partitions are shared out again and what was there is consumed and committed."""
+        """After it the partitions are shared out again and what was there is consumed and committed. `what`: words, or a list
+        of them that the action fills."""
         action(*arguments)
+        what = what if isinstance(what, str) else ", ".join(what)
         self.wait(f"{what}: all is shared out", lambda: all(group.settled() for group in self.groups.values()))
         self.await_commits(f"{what}: all goes on")
         print(f"  {time.monotonic() - self.started:5.1f} s  {what}", flush=True)
