@@ -35,6 +35,8 @@ const eachBatch = async ({ batch, isRunning, isStale, heartbeat }) => {
     say('refused', error.message.replace(/\n/g, ' '))
     throw error
   }
+  // Once it is told to stop, KafkaJS takes commits and does nothing.
+  if (!isRunning()) return say('refused', 'it is stopping')
   say('committed', `${batch.partition}:${offset}`)
   await heartbeat()
 }
