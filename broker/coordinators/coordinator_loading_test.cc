@@ -179,9 +179,9 @@ void run_power_cut(uint64_t seed) {
     ASSERT_TRUE(answer);
     if (*answer) told[one.key] = std::max(told[one.key], one.written > 0 ? one.written : number(**answer));
   }
-  toys.runtime->stop();
+  toys.stop();
   toys.disk.power_cut(io::Unsynced::partly_kept, seed);
-  toys.start();
+  toys.start_again();
   toys.wait_until_loaded();
   for (std::size_t key = 0; key < keys; ++key) {
     const auto value = toys.get(std::to_string(key))->wait();

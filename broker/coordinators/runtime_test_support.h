@@ -136,8 +136,9 @@ class ToyCoordinator {
  public:
   using Runtime = CoordinatorRuntime<ToyShard>;
 
-  explicit ToyCoordinator(std::size_t disk_threads = 2) : pool_({.name = "disk", .threads = disk_threads}) {
+  ToyCoordinator() {
     disk.put_file("/logs/marker", "");
+    machines_.emplace_back(*this);
   }
   ~ToyCoordinator() { stop(); }
 
@@ -156,7 +157,13 @@ class ToyCoordinator {
   void lead(LeaderEpoch epoch = LeaderEpoch{0}) { runtime->lead(index, {topic_id, epoch}); }
   void stop() {
     if (runtime) runtime->stop();
-    pool_.shut_down();
+    machines_.back().pool.shut_down();
+  }
+  /// As after a power cut: nothing that the machine was about to do happens any more.
+  void start_again() {
+    stop();
+    machines_.emplace_back(*this);
+    start();
   }
 
   AnswerPtr ask(Runtime::Work work) {
@@ -209,7 +216,8 @@ class ToyCoordinator {
   /// All the pool's threads wait, so that nothing is synced until the latch is at 0.
   std::shared_ptr<std::latch> hold_disk() {
     auto latch = std::make_shared<std::latch>(1);
-    for (std::size_t i = 0; i < pool_.threads(); ++i) EXPECT_TRUE(pool_.submit([latch] { latch->wait(); }));
+    io::DiskPool& pool = machines_.back().pool;
+    for (std::size_t i = 0; i < pool.threads(); ++i) EXPECT_TRUE(pool.submit([latch] { latch->wait(); }));
     return latch;
   }
 
@@ -218,10 +226,10 @@ class ToyCoordinator {
     options.topic = "toys";
     options.config = std::shared_ptr<const storage::LogConfig>(settings, &settings->log);
     options.now = TimestampMs{1};
-    auto log = storage::Log::open(disk, files_.emplace_back(disk, 10), "/logs/toys-0", options);
+    auto log = storage::Log::open(disk, machines_.back().files, "/logs/toys-0", options);
     EXPECT_TRUE(log) << log.error().message;
     return std::make_shared<Partition>(storage::TopicPartition{"toys", index}, topic_id, std::move(*log),
-                                       LeaderEpoch{0}, settings, services_);
+                                       LeaderEpoch{0}, settings, machines_.back().services);
   }
   std::shared_ptr<Partition> find(const Uuid&) {
     const std::scoped_lock lock(mutex_);
@@ -240,11 +248,17 @@ class ToyCoordinator {
   io::FakeDisk disk;
 
  private:
-  std::list<storage::FilePool> files_;
-  io::DiskPool pool_;
-  PartitionServices services_{pool_, [this](const storage::TopicPartition&, const Error& error) {
-                                if (const auto lost = find({})) lost->deactivate(error);
-                              }};
+  struct Machine {
+    explicit Machine(ToyCoordinator& toys)
+        : files(toys.disk, 10), services{pool, [&toys](const storage::TopicPartition&, const Error& error) {
+                                           if (const auto lost = toys.find({})) lost->deactivate(error);
+                                         }} {}
+    storage::FilePool files;
+    io::DiskPool pool{{.name = "disk", .threads = 2}};
+    PartitionServices services;
+  };
+
+  std::list<Machine> machines_;
   std::mutex mutex_;
   std::shared_ptr<Partition> partition_;
 
