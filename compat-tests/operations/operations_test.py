@@ -21,6 +21,8 @@ from records import batch  # noqa: E402
 
 TIMEOUT_S = 60
 PROMPT_S = 10  # for what takes no time, on a busy machine
+NOT_COORDINATOR = 16
+LOADING = "error 14"
 KAFKA_STORAGE_ERROR = 56
 MEGABYTE = 1 << 20
 LARGE = batch(b"x" * 1_000_000)  # made once: checksums take Python a while
@@ -75,6 +77,21 @@ class OperationsTest(unittest.TestCase):
 
 
 class Stop(OperationsTest):
+    def test_members_who_wait_for_their_group_are_told_to_look_elsewhere(self):
+        broker = self.start(properties={"group.initial.rebalance.delay.ms": "600000"})
+        self.assertEqual(self.connect(broker).call(
+            "FindCoordinator", 3, key="group", keyType=0).errorCode, 0)
+        members = [self.connect(broker) for _ in range(100)]
+        for member in members:
+            member.send("JoinGroup", 3, groupId="group", memberId="", sessionTimeoutMs=60_000,
+                        rebalanceTimeoutMs=600_000, protocolType="consumer",
+                        protocols=[{"name": "range", "metadata": b""}])
+        self.assertFalse(members[-1].has_input(0.5))
+        started = time.monotonic()
+        self.assertEqual(broker.stop(), 0)
+        self.assertLess(time.monotonic() - started, PROMPT_S)
+        self.assertEqual({member.receive().errorCode for member in members}, {NOT_COORDINATOR})
+
     def test_a_thousand_long_polls_are_answered(self):
         broker = self.start()
         first = self.connect(broker)
@@ -230,6 +247,47 @@ class FailingDirectory(OperationsTest):
         connection = self.connect(broker)
         self.assertEqual(self.end_offset(connection, "t", lost), (0, 1))
         self.assertEqual(self.end_offset(connection, "t", kept), (0, 2))
+
+    def commit(self, connection, group, offset):
+        """The error code."""
+        answer = connection.call("OffsetCommit", 8, groupId=group, generationIdOrMemberEpoch=-1, memberId="",
+                                 groupInstanceId=None, topics=[{"name": "t", "partitions": [
+                                     {"partitionIndex": 0, "committedOffset": offset, "committedLeaderEpoch": -1,
+                                      "committedMetadata": ""}]}])
+        return answer.topics[0].partitions[0].errorCode
+
+    def committed(self, connection, groups):
+        """By group: the offset, or the error code as a text."""
+        answer = connection.call("OffsetFetch", 8, requireStable=False,
+                                 groups=[{"groupId": group, "topics": None} for group in groups])
+        return {group.groupId: f"error {group.errorCode}" if group.errorCode else
+                group.topics[0].partitions[0].committedOffset for group in answer.groups}
+
+    def test_a_lost_directory_takes_its_groups_and_no_others(self):
+        failing = self.directory()
+        broker = self.broker(properties={"metadata.log.dir": self.directory(), "offsets.topic.num.partitions": "2"})
+        broker.properties["log.dirs"] = f"{failing},{broker.data_dir}"
+        broker.start()
+        connection = self.connect(broker)
+        self.create_topic(connection, "t")
+        groups = [f"group-{i}" for i in range(8)]
+        self.assertEqual(connection.call("FindCoordinator", 3, key="group", keyType=0).errorCode, 0)
+        for group in groups:
+            self.assertEqual(self.commit(connection, group, 1), 0)
+        bring_back = self.lose(failing)
+        self.create_topic(connection, "new", partitions=2)  # by this it is noticed
+        after = {group: self.commit(connection, group, 2) for group in groups}
+        self.assertEqual(set(after.values()), {0, NOT_COORDINATOR})
+        self.assertEqual(self.committed(connection, groups), {
+            group: f"error {code}" if code else 2 for group, code in after.items()})
+        broker.stop()
+        bring_back()
+        broker.start()
+        connection = self.connect(broker)
+        deadline = time.monotonic() + PROMPT_S
+        while LOADING in (came_back := self.committed(connection, groups)).values():
+            self.assertLess(time.monotonic(), deadline)
+        self.assertEqual(came_back, {group: 1 if code else 2 for group, code in after.items()})
 
     def test_without_any_directory_it_ends(self):
         failing = self.directory()
