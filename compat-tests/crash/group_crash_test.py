@@ -41,7 +41,7 @@ class CrashScenario(Scenario):
         self.kills = kills
         self.moves = moves
         self.rng = rng
-        self.least = {mode: [0] * len(group.ledger.partitions) for mode, group in self.groups.items()}
+        self.least = {name: [0] * len(group.ledger.partitions) for name, group in self.groups.items()}
         self.looks = 0
 
     def live(self):
@@ -95,10 +95,10 @@ class CrashScenario(Scenario):
     def note_acknowledged(self):
         """The broker is dead: whatever the members have been told must be in it when it is back."""
         self.pump(0)
-        for mode, group in self.groups.items():
+        for name, group in self.groups.items():
             group.ledger.broker_died()
             acknowledged = [partition.committed for partition in group.ledger.partitions]
-            self.least[mode] = list(map(max, self.least[mode], acknowledged))
+            self.least[name] = list(map(max, self.least[name], acknowledged))
 
     def look(self):
         client = Client((HOST, self.broker.port))
@@ -114,7 +114,7 @@ class CrashScenario(Scenario):
         deadline = time.monotonic() + STEP_TIMEOUT_S
         while isinstance(stored := self.stored(client, group), str):
             if time.monotonic() > deadline:
-                raise ScenarioFailed(f"{group.mode}: the broker tells no offsets: {stored}")
+                raise ScenarioFailed(f"{group.name}: the broker tells no offsets: {stored}")
             time.sleep(0.01)
         return stored
 
@@ -123,13 +123,13 @@ class CrashScenario(Scenario):
         self.pump(0)
         self.looks += 1
         for number, (offset, least, partition) in enumerate(
-                zip(stored, self.least[group.mode], group.ledger.partitions)):
+                zip(stored, self.least[group.name], group.ledger.partitions)):
             if max(offset, 0) < least:
-                raise ScenarioFailed(f"{group.mode}: partition {number} is committed at {offset}, it was at {least} before")
+                raise ScenarioFailed(f"{group.name}: partition {number} is committed at {offset}, it was at {least} before")
             if offset > partition.next:
-                raise ScenarioFailed(f"{group.mode}: partition {number} is committed at {offset}, nobody has consumed "
+                raise ScenarioFailed(f"{group.name}: partition {number} is committed at {offset}, nobody has consumed "
                                      f"beyond {partition.next}")
-        self.least[group.mode] = [max(offset, 0) for offset in stored]
+        self.least[group.name] = [max(offset, 0) for offset in stored]
 
     def replace_members(self):
         """Now and then one is killed; one that is gone comes back at the next occasion."""
@@ -166,8 +166,9 @@ def main():
         if options.moves:
             broker.properties["log.dirs"] = ",".join(str(broker.home / f"disk{index}") for index in range(3))
         with broker:
-            groups = [Group(mode, command) for mode in options.mode or modes]
-            CrashScenario(broker, groups, options.kills, random.Random(options.seed), options.moves).run()
+            groups = [Group(mode, {name: [(command, mode)] for name in NAMES}) for mode in options.mode or modes]
+            scenario = CrashScenario(broker, groups, options.kills, random.Random(options.seed), options.moves)
+            scenario.run(scenario.live)
     except (BrokerError, ScenarioFailed, crash_test.Failed) as error:
         sys.exit(f"FAILED (seed {options.seed}): {error}")
     print(f"passed: {options.kills} kills")
