@@ -87,21 +87,21 @@ class GroupCase(SideBySideTest):
 
         self.on_each(change)
 
-    def consumer(self, group, *member_ids, topics=(FIRST,), **fields):
-        """Members of the new protocol that share the partitions of the topics among them."""
+    def consumer(self, group, *member_ids, topics=(FIRST,), wanted=None, **fields):
+        """Members of the new protocol that share the partitions of the topics among them, or so many."""
         def change(side):
             members = [ConsumerMember(side.client.connection.socket.getpeername(), group, member_id, list(topics),
                                       client_id="consumer-client", **fields) for member_id in member_ids]
             for member in members:
                 self.addCleanup(self.leave, member)
                 self.assertEqual(member.join().errorCode, codes.NONE)
-            wanted = sum(PARTITIONS[topic] for topic in topics)
+            shared = sum(PARTITIONS[topic] for topic in topics) if wanted is None else wanted
 
             def all_is_shared():
                 for member in members:
                     member.acknowledge()
                 return (len({member.epoch for member in members}) == 1
-                        and sum(len(p) for member in members for p in member.assigned.values()) == wanted)
+                        and sum(len(p) for member in members for p in member.assigned.values()) == shared)
 
             self.assertTrue(eventually(all_is_shared))
 
@@ -174,12 +174,29 @@ class GroupsListedAndDescribed(GroupCase):
         self.describe("described-consumer")
 
     def test_a_consumer_group_with_several_members(self):
-        self.consumer("described-several", "member-a", "member-b", topics=(FIRST, SECOND), rack="r1")
+        # Of one topic: in which order the assignor takes several depends on their random ids.
+        self.consumer("described-several", "member-a", "member-b", rack="r1")
         self.describe("described-several")
 
     def test_a_consumer_group_with_a_range_assignor_and_a_static_member(self):
         self.consumer("described-range", "member-a", assignor="range", instance="the-instance")
         self.describe("described-range")
+
+    def test_a_classic_group_before_its_leader_has_shared_out(self):
+        def join(side):
+            member = ClassicMember(side.client.connection.socket.getpeername(), "described-completing",
+                                   client_id="classic-client", session_ms=SESSION_MS,
+                                   protocols=[("range", subscription(FIRST))])
+            self.addCleanup(self.leave, member)
+            self.assertEqual(member.join().errorCode, codes.NONE)
+
+        self.on_each(join)
+        self.describe("described-completing")
+
+    def test_a_consumer_group_whose_member_has_not_yet_given_back(self):
+        self.consumer("described-reconciling", "member-a")
+        self.consumer("described-reconciling", "member-b", wanted=0)
+        self.describe("described-reconciling")
 
     def test_several_groups(self):
         self.commit("both-simple", p0=1)

@@ -18,6 +18,7 @@ PROPERTIES = {
     "num.partitions": "1",
     "offsets.topic.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
     "log.retention.ms": "-1",
     "log.initial.task.delay.ms": "500",
     # So that both have written a snapshot of the metadata when the files are looked at.
