@@ -59,6 +59,7 @@ class CrashScenario(Scenario):
             if not mover.arrived:
                 raise ScenarioFailed("nothing has moved")
         self.step(f"after {self.kills} kills", self.start, *(set(NAMES) - set(self.some_group().members)))
+        self.wait("the log of the groups is compacted", self.is_compacted)
 
     def kill_and_look(self):
         for number in range(self.kills):
@@ -76,13 +77,10 @@ class CrashScenario(Scenario):
         self.step("one leaves", self.close, "a")
         super().end()
         print(f"  {self.looks} looks at the committed offsets", flush=True)
-        if not self.compactions():
-            raise ScenarioFailed("the log of the groups was never compacted")
 
-    def compactions(self):
-        """How many partitions of it have been."""
-        return sum(file.read_text().count(OFFSETS_TOPIC)
-                   for file in self.broker.home.glob("**/cleaner-offset-checkpoint"))
+    def is_compacted(self):
+        """Some partition of the log of the groups has been."""
+        return any(OFFSETS_TOPIC in file.read_text() for file in self.broker.home.glob("**/cleaner-offset-checkpoint"))
 
     def some_group(self):
         return next(iter(self.groups.values()))
