@@ -14,6 +14,7 @@
 #include "app/cleaner_settings.h"
 #include "app/connection_limits.h"
 #include "app/dynamic_settings.h"
+#include "app/group_settings_check.h"
 #include "app/kept_metadata.h"
 #include "app/listeners.h"
 #include "app/refused_settings.h"
@@ -287,6 +288,7 @@ void BrokerProcess::Parts::directory_failed(const storage::LogDirectory& directo
 
 Result<void> BrokerProcess::Parts::open_all() {
   BARNABAS_TRY(refuse_broken_promises(config, node));
+  BARNABAS_TRY(check_group_settings(config));
   BARNABAS_ASSIGN(listeners, parse_listeners(config));
   BARNABAS_TRY(open_storage());
   BARNABAS_TRY(open_metadata());

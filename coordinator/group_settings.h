@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metadata/static_config.h"
@@ -31,5 +33,9 @@ struct GroupSettings {
 
   static GroupSettings of(const metadata::StaticConfig& config);
 };
+
+/// The name of an assignor ("uniform", "range") that a setting gives by its name or by Kafka's class;
+/// nothing: there is no such assignor.
+std::optional<std::string> assignor_name(std::string_view name_or_class);
 
 }  // namespace barnabas::coordinator

@@ -9,7 +9,7 @@ namespace barnabas::metadata {
 namespace {
 
 /// Sorted. A topic's setting is listed here when changing it changes what the broker does, and only then.
-/// Brokers' settings are in static_config.cc; those of groups and client metrics wait for what they are for.
+/// Brokers' settings are in static_config.cc; those of client metrics wait for what they are for.
 constexpr auto effective_on_topics = std::to_array<std::string_view>({
     "cleanup.policy",
     "compression.gzip.level",
@@ -40,6 +40,14 @@ constexpr auto effective_on_topics = std::to_array<std::string_view>({
 });
 static_assert(std::ranges::is_sorted(effective_on_topics));
 
+/// Sorted. Settings of groups.
+constexpr auto effective_on_groups = std::to_array<std::string_view>({
+    "consumer.assignment.interval.ms",
+    "consumer.heartbeat.interval.ms",
+    "consumer.session.timeout.ms",
+});
+static_assert(std::ranges::is_sorted(effective_on_groups));
+
 }  // namespace
 
 bool has_effect(ConfigResourceType type, std::string_view setting) {
@@ -48,6 +56,8 @@ bool has_effect(ConfigResourceType type, std::string_view setting) {
       return std::ranges::binary_search(effective_on_topics, setting);
     case ConfigResourceType::broker:
       return has_effect(setting);
+    case ConfigResourceType::group:
+      return std::ranges::binary_search(effective_on_groups, setting);
     default:
       return false;
   }
