@@ -172,14 +172,10 @@ class ClassicGroup final : public Group {
 
   /// GroupMetadata as Kafka 4.4 writes it, with the assignments that the members have.
   Record record() const;
-  /// The same with those that the leader of this generation has made; who is not among them gets none.
-  Record record(const std::map<std::string_view, ByteView>& assignments) const;
   /// As the log says. Lenient: members that are there twice and a leader who is no member are overlooked.
   static std::unique_ptr<ClassicGroup> from_record(std::string id, const protocol::GroupMetadataValue& value);
 
  private:
-  template <class AssignmentOf>
-  Record record_with(AssignmentOf&& assignment_of) const;
   Record tombstone() const;
   void count_protocols(const ClassicMember& member, int change);
 

@@ -35,8 +35,7 @@ std::chrono::milliseconds timeout_of(int32_t milliseconds) {
 
 }  // namespace
 
-template <class AssignmentOf>
-Record ClassicGroup::record_with(AssignmentOf&& assignment_of) const {
+Record ClassicGroup::record() const {
   protocol::GroupMetadataValue value;
   value.protocol_type = borrowed(protocol_type());
   value.generation = generation_;
@@ -53,20 +52,9 @@ Record ClassicGroup::record_with(AssignmentOf&& assignment_of) const {
     kept.rebalance_timeout = wire(member.rebalance_timeout);
     kept.session_timeout = wire(member.session_timeout);
     if (protocol_name_) kept.subscription = protocol::Bytes::view_of(member.metadata(*protocol_name_));
-    kept.assignment = protocol::Bytes::view_of(assignment_of(member));
+    kept.assignment = protocol::Bytes::view_of(member.assignment);
   }
   return record_of(key_of(*this), value, group_metadata_version);
-}
-
-Record ClassicGroup::record() const {
-  return record_with([](const ClassicMember& member) { return member.assignment.view(); });
-}
-
-Record ClassicGroup::record(const std::map<std::string_view, ByteView>& assignments) const {
-  return record_with([&](const ClassicMember& member) {
-    const auto found = assignments.find(member.id);
-    return found == assignments.end() ? ByteView() : found->second;
-  });
 }
 
 Record ClassicGroup::tombstone() const {

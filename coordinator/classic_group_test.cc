@@ -135,18 +135,6 @@ TEST(ClassicGroup, its_record_brings_it_back) {
   EXPECT_FALSE(again->is_subscribed_to("bills"));
 }
 
-TEST(ClassicGroup, assignments_of_a_generation_go_into_its_record_by_member) {
-  ClassicGroup group("g", start);
-  group.add(member("a"), "consumer");
-  group.add(member("b"), "consumer");
-  settle(group);
-  const protocol::Bytes share = protocol::Bytes::of_text("p0");
-  const auto value = value_of(group.record({{"b", share.view()}, {"stranger", share.view()}}));
-  ASSERT_EQ(value.members.size(), 2u);
-  EXPECT_TRUE(value.members[0].assignment.empty());
-  EXPECT_EQ(value.members[1].assignment, share);
-}
-
 TEST(ClassicGroup, an_odd_record_still_makes_a_sound_group) {
   protocol::GroupMetadataValue value;
   value.protocol_type = "consumer";
