@@ -284,15 +284,17 @@ class Sequence:
 
     def commit(self, actor):
         version = self.chance.choice(apis.versions("OffsetCommit"))
+        member, number = (actor.consumer_id, actor.epoch) if actor.consumer else (self.member_id(actor), self.generation(actor))
+        member, number = self.pick(((member, number), 80), (("", -1), 15), ((member, -1), 3), (("", number), 2))
+        # A commit by no member whose partitions all fail leaves a group in Kafka that is nowhere written.
+        long = 2 if number >= 0 else 0
         topics = []
         for one in self.topics(version >= 10, 1):
             partitions = [{"partitionIndex": index, "committedOffset": self.chance.choice((0, 5, 7, -1, 2**62)),
                            "committedLeaderEpoch": self.chance.choice((-1, 0, 3)),
-                           "committedMetadata": self.pick((None, 30), ("", 30), ("m", 38), ("x" * 4097, 2))}
+                           "committedMetadata": self.pick((None, 30), ("", 30), ("m", 38), ("x" * 4097, long))}
                           for index in one.pop("partition")]
             topics.append({**one, "partitions": partitions})
-        member, number = (actor.consumer_id, actor.epoch) if actor.consumer else (self.member_id(actor), self.generation(actor))
-        member, number = self.pick(((member, number), 80), (("", -1), 15), ((member, -1), 3), (("", number), 2))
         fields = {"groupId": self.pick((self.group, 97), ("", 3)), "generationIdOrMemberEpoch": number, "memberId": member,
                   "topics": topics}
         if version >= 7:
