@@ -48,6 +48,10 @@ class ClassicJoin {
   }
 
   Checked<Decision> run(Reply<protocol::JoinGroupResponse>& reply) {
+    // The one refusal that names the member, for it comes before the group is looked for.
+    if (!session_timeout_is_allowed())
+      return Decision::answer(
+          reply.with(join_refused(ErrorCode::invalid_session_timeout, request_.member_id)));
     if (const ErrorCode error = check(); error != ErrorCode::none) return refused(error);
     if (is_new_ && !instance_id_ && context_.version >= member_id_required_since)
       return Decision::answer(reply.with(join_refused(ErrorCode::member_id_required, member_id_)));
@@ -67,11 +71,14 @@ class ClassicJoin {
  private:
   static std::unexpected<Refusal> refused(ErrorCode error) { return std::unexpected(Refusal{error, ""}); }
 
-  ErrorCode check() const {
+  bool session_timeout_is_allowed() const {
     const auto& settings = protocol_.environment_.settings;
     const std::chrono::milliseconds session_timeout(request_.session_timeout_ms);
-    if (session_timeout < settings.session_timeout_min || session_timeout > settings.session_timeout_max)
-      return ErrorCode::invalid_session_timeout;
+    return session_timeout >= settings.session_timeout_min && session_timeout <= settings.session_timeout_max;
+  }
+
+  ErrorCode check() const {
+    const auto& settings = protocol_.environment_.settings;
     if (!settings.upgrade && !settings.downgrade) return ErrorCode::inconsistent_group_protocol;
     if (group_.static_member(instance_id_) == nullptr &&
         group_.members().size() >= settings.consumer_size_max && group_.member(member_id_) == nullptr)

@@ -385,6 +385,8 @@ class Sequence:
             if "waits" in answers.values() or "closed" in answers.values():
                 if answers["kafka"] == answers["barnabas"] or self.is_left_waiting(api, answers):
                     continue
+                if answers["barnabas"] == "waits" and answers["kafka"].errorCode == codes.REBALANCE_IN_PROGRESS:
+                    return "chance"  # Kafka wakes those who wait also when a group cannot be taken over after all
                 return api, version, "answer", answers["kafka"], answers["barnabas"]
             self.follow(actor, api, answers, fields)
         return self.first_difference(got)
@@ -427,7 +429,8 @@ class Sequence:
         """Who leads after a leader, whose vote decides a tie, who gets one more or less."""
         if path.rpartition(".")[2] in ("topicPartitions", "assignment", "memberAssignment"):
             return not self.assignments
-        if api == "JoinGroup" and kafka["errorCode"] == -1:  # differences.py: pending-id-with-instance
+        # differences.py: pending-id-with-instance, static-member-joins-again
+        if api == "JoinGroup" and kafka["errorCode"] == -1 or api == "ConsumerGroupHeartbeat" and kafka["errorCode"] == 111:
             return True
         return path in ("leader", "protocolName", "members") and kafka["errorCode"] == barnabas["errorCode"] == 0
 

@@ -782,6 +782,14 @@ class BothProtocols(ConsumerGroupTest):
                 self.assertEqual(self.classic(classic.group).ask_join(version, **{"memberId": "x"} | fields).errorCode, refused)
         self.assertEqual(consumer.beat().errorCode, 0)
 
+    def test_session_timeouts_of_classic_members(self):
+        (consumer,) = self.new_members("c")
+        consumer.join()
+        for version in apis.versions("JoinGroup"):
+            for timeout in (5999, 1_800_001):
+                got = self.classic(consumer.group, session_ms=timeout).ask_join(version, memberId="x")
+                self.assertEqual((got.errorCode, got.memberId), (codes.INVALID_SESSION_TIMEOUT, "x"))
+
     def test_a_classic_member_joins_a_consumer_group(self):
         for version in (0, 3, 4, 9):
             with self.subTest(version=version):
