@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "coordinator/classic_protocol.h"
 #include "coordinator/consumer_embedded.h"
@@ -166,10 +167,16 @@ void ConsumerProtocol::downgrade(const ConsumerGroup& group,
                                                        subscription ? subscription->version : int16_t{0}));
   }
   decision.records.push_back(ClassicGroup::from_record(group.id(), value)->record());
-  decision.appended = [this, group_id = group.id(), ids = std::move(ids), rebalance, now] {
+  // The record has room for the chosen protocol only, but the members speak others, too.
+  std::map<std::string, std::vector<ClassicMemberProtocol>> spoken;
+  for (const auto& [id, member] : classic.members()) spoken.emplace(id, member.protocols);
+  decision.appended = [this, group_id = group.id(), ids = std::move(ids), spoken = std::move(spoken),
+                       rebalance, now] {
     for (const auto& id : ids) cancel_timers(group_id, id);
     auto* const there = groups_.find_as<ClassicGroup>(group_id);
     if (there == nullptr) return;
+    for (const auto& [id, protocols] : spoken)
+      if (ClassicMember* member = there->find_member(id)) there->set_protocols(*member, protocols);
     classic_.take_over(*there, now);
     Decision nothing;
     if (rebalance) classic_.begin_rebalance(*there, now, nothing);

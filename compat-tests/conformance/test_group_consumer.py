@@ -912,6 +912,19 @@ class BothProtocols(ConsumerGroupTest):
         self.assertEqual((described.groupState, described.members[0].groupInstanceId), ("Stable", "i1"))
         self.assertEqual(read_assignment(again.sync(version=4).assignment)[1], {self.topic: [0, 1, 2]})
 
+    def test_a_group_that_went_back_remembers_all_protocols(self):
+        (consumer,) = self.new_members("c", instance="i1")
+        consumer.join()
+        wanted = subscription(self.topic)
+        classic = self.member(consumer.group, instance="i1", protocols=(("b", wanted), ("a", wanted)))
+        self.assertEqual(classic.ask_join().protocolName, "b")
+        self.assertEqual(self.state(consumer.group), "Stable")
+        other = self.member(consumer.group, instance="i2", protocols=(("a", wanted),))
+        other.send_join()
+        self.await_state(consumer.group, "PreparingRebalance")
+        classic.send_join()
+        self.assertEqual([one.protocolName for one in self.receive_joins(classic, other)], ["a", "a"])
+
     def test_another_static_member_joins(self):
         classic = self.stable_classic(instance="i1")
         other = self.consumer(classic.group, "d", [self.topic], instance="i2")
