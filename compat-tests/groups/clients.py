@@ -42,7 +42,8 @@ def node(client):
 
 
 def java(_client):
-    classpath = suite.compile_java("java-group", [CLIENTS / "java" / "group" / "GroupMember.java"], suite.require_kafka())
+    source = CLIENTS / "java" / "group" / "GroupMember.java"
+    classpath = suite.compile_java("java-group", [source], suite.require_kafka())
     command = suite.java_command(classpath, "GroupMember")
     command[1:1] = ["-XX:TieredStopAtLevel=1"]
     return command
@@ -66,7 +67,8 @@ INSTALLED = {
 }
 BUILT_WITH_BARNABAS = {"librdkafka": (CLASSIC, COOPERATIVE)}
 
-# Groups of several clients, less kafka-go, whose metadata others cannot read, and KafkaJS with its own assignor: by each member's name what it is, each time it is started.
+# Groups of several clients: by each member's name what it is, each time it is started. Not among them are kafka-go, whose
+# metadata others cannot read, and KafkaJS, whose assignor is its own.
 TOGETHER = {
     "mixed": {
         "ranges": {"a": [("confluent-kafka", CLASSIC)], "b": [("java", CLASSIC), ("kafka-python", CLASSIC)],
@@ -76,7 +78,7 @@ TOGETHER = {
                         "c": [("franz-go", COOPERATIVE), ("sarama", COOPERATIVE)]},
         "new": {"a": [("franz-go", CONSUMER)], "b": [("java", CONSUMER)], "c": [("confluent-kafka", CONSUMER)]},
     },
-    # From one protocol to the other while the group lives on: c is the first of the new kind, a the last of the old one.
+    # From one protocol to the other while the group lives on: c is the first of the new kind, a the last of the old.
     "changing": {
         "upgraded": {"a": [("confluent-kafka", CLASSIC)], "b": [("franz-go", CLASSIC), ("confluent-kafka", CONSUMER)],
                      "c": [("java", CONSUMER)]},

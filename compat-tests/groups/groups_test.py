@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A client's members live through the scenario of scenario.py, in each of the client's modes at the same time.
 
-`mixed` is groups of several clients, `changing` such as go from one protocol to the other. `--steps N --seed S` is another
-life, in which N things happen by chance.
+`mixed` is groups of several clients, `changing` such as go from one protocol to the other. `--steps N --seed S` is
+another life, in which things happen by chance.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def main():
     parser.add_argument("client", choices=sorted([*alone, *clients.TOGETHER]))
     parser.add_argument("--mode", action="append", help="instead of all that the client has; repeatable")
     parser.add_argument("--program", help="the member's program, for a client that is built with Barnabas")
-    parser.add_argument("--steps", type=int, help="things that happen by chance, instead of the usual ones")
+    parser.add_argument("--steps", type=int, help="how often something happens by chance, instead of the usual life")
     parser.add_argument("--seed", type=int, default=1, help="of the chance (%(default)s)")
     options = parser.parse_args()
     if options.client in clients.BUILT_WITH_BARNABAS and not options.program:

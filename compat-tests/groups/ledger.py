@@ -9,8 +9,9 @@ class Partition:
         self.committed = 0  # what was acknowledged last
         self.tried = set()  # offsets of later commits: a death may have hidden what became of them
         self.refused = False  # the last of those commits was
-        self.excused = False  # something died since it was consumed from, or the owner could not commit before it lost the
-        # partition: records after the commit may come again
+        # Something died since it was consumed from, or the owner could not commit before it lost the partition: records
+        # after the commit may come again.
+        self.excused = False
 
 
 class Ledger:
@@ -72,7 +73,7 @@ class Ledger:
         partition.refused = False
 
     def refused(self, member):
-        """What became of the commit is not known: a connection may have broken. It stays among those that were tried."""
+        """What became of the commit is not known: a connection may have broken. It stays among what was tried."""
         self.refusals += 1
         for partition in self.partitions:
             if partition.owner == member and partition.tried:

@@ -1,7 +1,7 @@
 """One life of a group, the same for every client: members come, go and die, and so does the broker.
 
-A client is a program `COMMAND… BOOTSTRAP GROUP TOPIC NAME MODE SESSION_MS`. It joins, consumes from the earliest offset
-on, commits, and writes what happens to standard output, each line in one write:
+A client is a program `COMMAND… BOOTSTRAP GROUP TOPIC NAME MODE SESSION_MS`. It joins, consumes from the earliest
+offset on, commits, and writes what happens to standard output, each line in one write:
 
     NAME assigned 0,2           all partitions that it has from now on; `-` where it has none
     NAME consumed 0 17          partition and offset of a record, in the order of reading
@@ -90,8 +90,8 @@ class Producer(threading.Thread):
 
 
 class Group:
-    """One group, on a topic of its own. `programs`: by a member's name what it is, (command, mode), each time it is started;
-    the last one from then on."""
+    """One group, on a topic of its own. `programs`: by a member's name what it is, (command, mode), each time it is
+    started; the last one from then on."""
 
     def __init__(self, name, programs):
         self.name = name
@@ -155,7 +155,7 @@ class Scenario:
         self.step("one leaves", self.close, "a")
 
     def live_at_random(self, seed, steps):
-        """Another one: between one member and five, and several things that happen before the group has got over the first."""
+        """Another one: one member to five, and things that happen before the group has got over the one before."""
         self.step("two members share", self.start, "a", "b")
         chance = random.Random(seed)
         for _ in range(steps):
@@ -196,8 +196,8 @@ class Scenario:
     # What may happen.
 
     def step(self, what, action, *arguments):
-        """After it the partitions are shared out again and what was there is consumed and committed. `what`: words, or a list
-        of them that the action fills."""
+        """After it the partitions are shared out again and what was there is consumed and committed. `what`: words, or a
+        list of them that the action fills."""
         action(*arguments)
         what = what if isinstance(what, str) else ", ".join(what)
         self.wait(f"{what}: all is shared out", lambda: all(group.settled() for group in self.groups.values()))
@@ -218,8 +218,9 @@ class Scenario:
         for group in self.groups.values():
             for name in names:
                 command, mode = group.next_program(name)
+                identity = [group.name, group.name, f"{group.name}/{name}"]  # of the group, its topic and the member
                 group.members[name] = subprocess.Popen(
-                    [*command, self.broker.bootstrap, group.name, group.name, f"{group.name}/{name}", mode, str(SESSION_MS)],
+                    [*command, self.broker.bootstrap, *identity, mode, str(SESSION_MS)],
                     stdin=subprocess.PIPE, stdout=self.writer, stderr=self.complained)
 
     def kill(self, name):

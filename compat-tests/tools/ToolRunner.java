@@ -10,6 +10,7 @@ import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import org.apache.kafka.common.utils.internals.Exit;
+import org.slf4j.LoggerFactory;
 
 /**
  * Runs Apache Kafka's command-line tools one after the other in one JVM, since starting one for each takes most of the time.
@@ -33,6 +34,7 @@ public final class ToolRunner {
 
     public static void main(String[] arguments) throws IOException {
         PrintStream answers = System.out;
+        LoggerFactory.getLogger(ToolRunner.class);  // it keeps the stream that it finds: not that of the first tool
         Exit.setExitProcedure(ToolRunner::end);
         Exit.setHaltProcedure(ToolRunner::end);
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

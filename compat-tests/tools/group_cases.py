@@ -208,8 +208,8 @@ class GroupsListedAndDescribed(GroupCase):
                 self.groups("--describe", "--all-groups", *more)
 
     def test_what_makes_no_sense(self):
-        for arguments in (["--describe"], ["--describe", "--group", "x", "--members", "--state"], ["--list", "--group", "x"],
-                          ["--describe", "--group", ""], [], ["--list", "--describe"], ["--validate-regex", "a.*"],
+        for arguments in (["--describe"], ["--describe", "--group", "x", "--members", "--state"],
+                          ["--list", "--group", "x"], ["--describe", "--group", ""], [], ["--list", "--describe"], ["--validate-regex", "a.*"],
                           ["--validate-regex", "a("]):
             with self.subTest(arguments=arguments):
                 self.groups(*arguments, bootstrap="--validate-regex" not in arguments)
