@@ -55,12 +55,13 @@ class Group {
                                                      const std::optional<std::string>& instance_id,
                                                      int32_t generation_or_member_epoch, bool transactional,
                                                      int16_t version) const = 0;
-  /// Once validate_offset_commit gave none: whether it may commit this partition. A member of a consumer group
-  /// that has not heard of its newest epoch yet may commit what it has had since the epoch it knows
+  /// Once validate_offset_commit gave none: whether it may commit this partition. A member of a consumer
+  /// group that has not heard of its newest epoch yet may commit what it has had since the epoch it knows
   /// (KIP-1251): stale_member_epoch, illegal_generation otherwise. A refusal refuses the whole request.
-  virtual protocol::ErrorCode validate_partition_commit(
-      std::string_view /*member_id*/, int32_t /*generation_or_member_epoch*/, const Uuid& /*topic_id*/,
-      int32_t /*partition*/) const {
+  virtual protocol::ErrorCode validate_partition_commit(std::string_view /*member_id*/,
+                                                        int32_t /*generation_or_member_epoch*/,
+                                                        const Uuid& /*topic_id*/,
+                                                        int32_t /*partition*/) const {
     return protocol::ErrorCode::none;
   }
   /// The same for OffsetFetch from version 9 on; no member and a negative epoch are always welcome.

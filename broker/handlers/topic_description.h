@@ -10,7 +10,8 @@
 
 namespace barnabas::broker {
 
-/// What a user without restrictions may do, as the bit fields of answers say it: to the cluster, a topic, a group.
+/// What a user without restrictions may do, as the bit fields of answers say it: to the cluster, a topic, a
+/// group.
 inline constexpr int32_t all_cluster_operations = 8096;
 inline constexpr int32_t all_topic_operations = 3576;
 inline constexpr int32_t all_group_operations = 3400;
