@@ -204,7 +204,10 @@ void MemberUpdate::expect_releases(const ConsumerMember& waiting, const TopicPar
       if (owned != waiting.assigned.end() && owned->second.contains(partition)) continue;
       const ConsumerMember* holder = group_.holder(topic, partition);
       if (holder == nullptr || holder->id == waiting.id) continue;
-      const Instant expected = group_.heartbeat_expected(holder->id).value_or(now_.instant);
+      Instant expected = group_.heartbeat_expected(holder->id).value_or(now_.instant);
+      // It was told already, and answers as soon as it can.
+      if (holder->state == ConsumerMemberState::unrevoked_partitions)
+        expected -= protocol_.settings_.of(group_.id()).heartbeat_interval;
       release_expected_ = release_expected_ ? std::min(*release_expected_, expected) : expected;
     }
   }
