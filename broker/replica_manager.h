@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/text_hash.h"
 #include "broker/partition.h"
 #include "broker/replica_mover.h"
 #include "metadata/image.h"
@@ -72,12 +73,6 @@ class ReplicaManager {
     std::vector<std::shared_ptr<Partition>> partitions;  ///< null: its log is lost, or it is not ours
   };
   using TopicPtr = std::shared_ptr<const HostedTopic>;
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
 
   /// Logs that the metadata do not know any more are not served, and kept for a person to look at.
   void set_aside_strays(const metadata::MetadataImage& image);

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/text_hash.h"
+
 namespace barnabas::coordinator {
 
 /// One value for each partition of each topic of each group: hundreds of thousands of them. The name of a
@@ -72,12 +74,6 @@ class PartitionTable {
   auto end() const { return groups_.end(); }
 
  private:
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
   template <class T>
   using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 

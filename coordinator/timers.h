@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/text_hash.h"
 #include "coordinator/decision.h"
 
 namespace barnabas::coordinator {
@@ -51,12 +52,6 @@ class Timers {
     std::string name;
     bool operator>(const Entry& other) const {
       return at != other.at ? at > other.at : number > other.number;
-    }
-  };
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>{}(text);
     }
   };
 
