@@ -45,14 +45,13 @@ GroupCoordinator::GroupCoordinator(NodeId node, const metadata::StaticConfig& co
                                    metadata::ImagePublisher& metadata, cluster::ControllerGateway& controller,
                                    ReplicaManager& replicas)
     : node_(node),
+      settings_(coordinator::GroupSettings::of(config)),
       metadata_(metadata),
       topic_(topic_settings(config), metadata, controller),
-      runtime_(options_of(config, replicas),
-               [node, &config,
-                settings = coordinator::GroupSettings::of(config)](const metadata::MetadataImagePtr& image) {
-                 return std::make_unique<coordinator::GroupShard>(coordinator::ShardEnvironment{
-                     .node = node, .config = config, .settings = settings, .image = image});
-               }) {}
+      runtime_(options_of(config, replicas), [this, &config](const metadata::MetadataImagePtr& image) {
+        return std::make_unique<coordinator::GroupShard>(coordinator::ShardEnvironment{
+            .node = node_, .config = config, .settings = settings_, .image = image});
+      }) {}
 
 void GroupCoordinator::begin() {
   metadata_.subscribe([this](const metadata::MetadataChanges& changes,

@@ -47,11 +47,13 @@ class GroupCoordinator {
   std::vector<PartitionIndex> led() const;
 
   CoordinatorTopic& topic() { return topic_; }
+  const coordinator::GroupSettings& settings() const { return settings_; }
 
  private:
   void follow(const metadata::MetadataChanges& changes, const metadata::MetadataImagePtr& image);
 
   const NodeId node_;
+  const coordinator::GroupSettings settings_;
   metadata::ImagePublisher& metadata_;
   CoordinatorTopic topic_;
   Runtime runtime_;

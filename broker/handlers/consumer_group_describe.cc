@@ -39,10 +39,8 @@ void ConsumerGroupDescribeHandler::handle(Call call, Request request) {
       failed,
       [](const Request& asked, std::vector<Described>&& described) {
         ConsumerGroupDescribeResponse response;
-        for (Described& group : described)
-          if (asked.include_authorized_operations && group.error_code == to_wire(ErrorCode::none))
-            group.authorized_operations = all_group_operations;
         response.groups = std::move(described);
+        if (asked.include_authorized_operations) allow_all_operations(response.groups);
         return response;
       });
 }

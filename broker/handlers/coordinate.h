@@ -3,6 +3,7 @@
 #include <atomic>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -47,8 +48,10 @@ class CoordinatedCall {
 };
 
 /// Has a request of one group answered by the shard that has the group.
-///  - `operation`: Decision(GroupShard&, const RequestContext&, const Request&, Reply<Response>), on the
-///    shard's thread; the request, and all that it borrows from, stays until the reply is given.
+///  - `operation`: Decision(GroupShard&, const RequestContext&, const Request&, Reply<Response>), usually a
+///  method
+///    of the shard; on the shard's thread; the request, and all that it borrows from, stays until the reply
+///    is given.
 ///  - `failure`: Response(const Request&, ErrorCode), the answer when there is no other; from any thread. It
 ///    gets coordinator_load_in_progress, not_coordinator, coordinator_not_available,
 ///    unknown_server_error, and whatever the operation gives to Reply::with_error.
@@ -65,9 +68,17 @@ void coordinate(Call call, Request request, std::string_view group, Operation op
             [kept, failure](std::expected<Response, protocol::ErrorCode> answer) {
               kept->reply(answer ? *answer : failure(kept->request, answer.error()));
             });
-        return operation(shard, kept->context(now), kept->request, std::move(reply));
+        return std::invoke(operation, shard, kept->context(now), kept->request, std::move(reply));
       },
       [kept, failure](protocol::ErrorCode error) { kept->reply(failure(kept->request, error)); });
+}
+
+/// A response that says nothing but what went wrong.
+template <class Response>
+Response error_response(protocol::ErrorCode error) {
+  Response response;
+  response.error_code = to_wire(error);
+  return response;
 }
 
 /// One answer that is put together from those of several shards, each from a thread of its own; whoever

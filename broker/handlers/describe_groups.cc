@@ -23,9 +23,7 @@ Described failed(std::string_view group, ErrorCode error) {
 DescribeGroupsResponse join(const DescribeGroupsRequest& request, std::vector<Described>&& groups) {
   DescribeGroupsResponse response;
   response.groups = std::move(groups);
-  if (request.include_authorized_operations)
-    for (Described& group : response.groups)
-      if (group.error_code == to_wire(ErrorCode::none)) group.authorized_operations = all_group_operations;
+  if (request.include_authorized_operations) allow_all_operations(response.groups);
   return response;
 }
 

@@ -21,13 +21,8 @@ HeartbeatResponse failed(ErrorCode error) {
 void HeartbeatHandler::handle(Call call, Request request) {
   if (request.group_id.empty()) return call.reply(failed(ErrorCode::invalid_group_id));
   const std::string_view group = request.group_id;
-  coordinate(
-      std::move(call), std::move(request), group,
-      [](coordinator::GroupShard& shard, const coordinator::RequestContext& context,
-         const HeartbeatRequest& asked, coordinator::Reply<HeartbeatResponse> reply) {
-        return shard.heartbeat(context, asked, std::move(reply));
-      },
-      [](const HeartbeatRequest&, ErrorCode error) { return failed(error); });
+  coordinate(std::move(call), std::move(request), group, &coordinator::GroupShard::heartbeat,
+             [](const HeartbeatRequest&, ErrorCode error) { return failed(error); });
 }
 
 }  // namespace barnabas::broker

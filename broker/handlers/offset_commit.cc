@@ -10,15 +10,10 @@ void OffsetCommitHandler::handle(Call call, Request request) {
   const std::string_view group = request.group_id;
   const int16_t version = call.version();
   auto image = call.services().metadata.current();
-  coordinate(
-      std::move(call), std::move(request), group,
-      [](coordinator::GroupShard& shard, const coordinator::RequestContext& context, const Request& wanted,
-         coordinator::Reply<Request::Response> reply) {
-        return shard.commit_offsets(context, wanted, std::move(reply));
-      },
-      [image = std::move(image), version](const Request& wanted, protocol::ErrorCode error) {
-        return coordinator::refuse_commit(wanted, version, *image, error);
-      });
+  coordinate(std::move(call), std::move(request), group, &coordinator::GroupShard::commit_offsets,
+             [image = std::move(image), version](const Request& wanted, protocol::ErrorCode error) {
+               return coordinator::refuse_commit(wanted, version, *image, error);
+             });
 }
 
 }  // namespace barnabas::broker

@@ -23,13 +23,8 @@ void SyncGroupHandler::handle(Call call, Request request) {
   if (const ErrorCode error = validate(call.version(), request); error != ErrorCode::none)
     return call.reply(coordinator::sync_refused(error));
   const std::string_view group = request.group_id;
-  coordinate(
-      std::move(call), std::move(request), group,
-      [](coordinator::GroupShard& shard, const coordinator::RequestContext& context,
-         const SyncGroupRequest& asked, coordinator::Reply<protocol::SyncGroupResponse> reply) {
-        return shard.sync_group(context, asked, std::move(reply));
-      },
-      [](const SyncGroupRequest&, ErrorCode error) { return coordinator::sync_refused(error); });
+  coordinate(std::move(call), std::move(request), group, &coordinator::GroupShard::sync_group,
+             [](const SyncGroupRequest&, ErrorCode error) { return coordinator::sync_refused(error); });
 }
 
 }  // namespace barnabas::broker

@@ -16,6 +16,14 @@ inline constexpr int32_t all_cluster_operations = 8096;
 inline constexpr int32_t all_topic_operations = 3576;
 inline constexpr int32_t all_group_operations = 3400;
 
+/// For answers about groups: those that are there allow everything.
+template <class Group>
+void allow_all_operations(std::vector<Group>& groups) {
+  for (Group& group : groups)
+    if (group.error_code == to_wire(protocol::ErrorCode::none))
+      group.authorized_operations = all_group_operations;
+}
+
 /// Topics that belong to the broker itself.
 bool is_internal_topic(std::string_view name);
 
