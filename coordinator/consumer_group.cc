@@ -139,7 +139,11 @@ const ConsumerMember* ConsumerGroup::holder(const Uuid& topic, int32_t partition
 }
 
 void ConsumerGroup::expect_heartbeat(std::string_view id, Instant at) {
-  if (member(id) != nullptr) heartbeats_expected_.insert_or_assign(std::string(id), at);
+  if (const auto found = heartbeats_expected_.find(id); found != heartbeats_expected_.end()) {
+    found->second = at;
+  } else if (member(id) != nullptr) {
+    heartbeats_expected_.emplace(id, at);
+  }
 }
 
 std::optional<Instant> ConsumerGroup::heartbeat_expected(std::string_view id) const {

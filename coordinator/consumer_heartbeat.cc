@@ -247,11 +247,10 @@ class ConsumerHeartbeat {
 
   Decision decision(MemberUpdate& update, Reply<Response>& reply) {
     const ConsumerMember& member = update.member();
-    const auto settings = protocol_.settings_.of(group_id_);
     Response response;
     response.member_id = member.id;
     response.member_epoch = member.epoch;
-    const auto interval = update.next_heartbeat_in(settings.heartbeat_interval);
+    const auto interval = update.next_heartbeat_in();
     response.heartbeat_interval_ms = static_cast<int32_t>(interval.count());
     const bool is_full = request_.rebalance_timeout_ms != -1 && request_.topic_partitions &&
                          (request_.subscribed_topic_names || request_.subscribed_topic_regex);
@@ -265,7 +264,7 @@ class ConsumerHeartbeat {
     }
     Decision decision;
     decision.appended = [protocol = &protocol_, group = group_id_, id = member.id, replaced = replaced_id_,
-                         timeout = settings.session_timeout, interval, now = context_.now,
+                         timeout = update.settings().session_timeout, interval, now = context_.now,
                          timers = update.timers()] {
       if (!replaced.empty() && replaced != id) protocol->cancel_timers(group, replaced);
       protocol->set_session_timer(group, id, timeout, now);

@@ -38,6 +38,7 @@ MemberUpdate::MemberUpdate(ConsumerProtocol& protocol, ConsumerGroup& group, con
       group_(group),
       old_(old),
       now_(now),
+      settings_(protocol.settings_.of(group.id())),
       group_epoch_(group.epoch()),
       target_epoch_(group.assignment_epoch()) {}
 
@@ -109,7 +110,7 @@ void MemberUpdate::check_metadata(bool any_regex_change_counts) {
 
 MemberUpdate::Target MemberUpdate::target() {
   if (group_.assignment_epoch() >= group_epoch_) return last_target();
-  const int64_t interval = protocol_.settings_.of(group_.id()).assignment_interval.count();
+  const int64_t interval = settings_.assignment_interval.count();
   if (group_.assigned_at() != TimestampMs(0) && !has_passed(group_.assigned_at(), interval, now_.wall))
     return last_target();
   Target target{group_epoch_, {}};
@@ -207,18 +208,19 @@ void MemberUpdate::expect_releases(const ConsumerMember& waiting, const TopicPar
       Instant expected = group_.heartbeat_expected(holder->id).value_or(now_.instant);
       // It was told already, and answers as soon as it can.
       if (holder->state == ConsumerMemberState::unrevoked_partitions)
-        expected -= protocol_.settings_.of(group_.id()).heartbeat_interval;
+        expected -= settings_.heartbeat_interval;
       release_expected_ = release_expected_ ? std::min(*release_expected_, expected) : expected;
     }
   }
 }
 
 milliseconds MemberUpdate::until_target_is_due() const {
-  const int64_t interval = protocol_.settings_.of(group_.id()).assignment_interval.count();
+  const int64_t interval = settings_.assignment_interval.count();
   return milliseconds(group_.assigned_at().value() + interval + 1 - now_.wall.value());
 }
 
-milliseconds MemberUpdate::next_heartbeat_in(milliseconds usual) const {
+milliseconds MemberUpdate::next_heartbeat_in() const {
+  const milliseconds usual = settings_.heartbeat_interval;
   // It is the heartbeats that move a group on. Those of members that wait come when there may be something
   // for them.
   milliseconds wait = usual;

@@ -41,8 +41,10 @@ class MemberUpdate {
   Checked<void> reconcile(const Target& target, bool subscription_changed,
                           std::optional<TopicPartitions> reported);
 
+  /// What is in force for the group.
+  const ConsumerGroupSettings& settings() const { return settings_; }
   /// When the member should show itself again: as usual, or sooner while more is to come for it.
-  std::chrono::milliseconds next_heartbeat_in(std::chrono::milliseconds usual) const;
+  std::chrono::milliseconds next_heartbeat_in() const;
 
   /// What is to happen to timers once the records are appended.
   std::function<void()> timers();
@@ -63,6 +65,7 @@ class MemberUpdate {
   const Now now_;
   std::optional<ConsumerMember> next_;
   std::vector<Record> records_;
+  const ConsumerGroupSettings settings_;
   int32_t group_epoch_;
   int32_t target_epoch_;
   /// When the first of those who hold what the member waits for will show itself.
