@@ -33,7 +33,7 @@ class ConsoleConsumer:
     """What it has printed: (partition, offset) in order."""
 
     def __init__(self, bootstrap, protocol, *more):
-        self.file = tempfile.TemporaryFile("w+")
+        self.file = tempfile.NamedTemporaryFile("w")
         settings = ["auto.commit.interval.ms=200", "auto.offset.reset=earliest", *PROTOCOL_SETTINGS[protocol]]
         self.process = subprocess.Popen(
             suite.kafka_tool_command(
@@ -43,9 +43,10 @@ class ConsoleConsumer:
             stdin=subprocess.DEVNULL, stdout=self.file, stderr=subprocess.DEVNULL)
 
     def read(self):
-        self.file.seek(0)
+        # Opened anew: a seek in the file it was given would also move the place where it writes.
+        printed = pathlib.Path(self.file.name).read_text()
         return [(int(match[1]), int(match[2])) for match in re.finditer(
-            r"^Partition:(\d+)\tOffset:(\d+)\t\w+$", self.file.read(), re.MULTILINE)]
+            r"^Partition:(\d+)\tOffset:(\d+)\t\w+$", printed, re.MULTILINE)]
 
     def end(self):
         """SIGTERM; the consumer commits and leaves in the JVM's shutdown."""
