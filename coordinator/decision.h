@@ -4,11 +4,13 @@
 #include <expected>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/types.h"
 #include "coordinator/record.h"
 #include "protocol/error_code.h"
 
@@ -62,6 +64,12 @@ class Reply {
   Send send_;
 };
 
+/// Who writes records as a part of a transaction.
+struct Producer {
+  ProducerId id = no_producer_id;
+  ProducerEpoch epoch = no_producer_epoch;
+};
+
 /// What a shard wants done upon a request, a timer or changed metadata. Making one changes nothing that is
 /// kept in the log: only replaying its records does, and `appended` what is kept in memory alone.
 ///
@@ -71,6 +79,8 @@ class Reply {
 /// replay and `appended`, and each reply gets the error at once.
 struct Decision {
   std::vector<Record> records = {};
+  /// The records belong to a transaction of this producer; they are replayed as such.
+  std::optional<Producer> producer = {};
   /// False: the state has been, or will be by `appended`, changed without them; they are replayed by a start
   /// only.
   bool replay = true;
