@@ -19,8 +19,11 @@ using testing::GroupShardRunner;
 constexpr milliseconds tick{250};
 constexpr milliseconds session_timeout{10'000};
 constexpr milliseconds rebalance_timeout{20'000};
-/// Somebody who waits is answered by then: rebalances end, and so do waits for shares.
-constexpr milliseconds answered_within = rebalance_timeout + seconds(5);
+constexpr milliseconds durable_within{2'000};
+/// Somebody who waits is answered by then: a rebalance ends with whoever has come, and so does a wait for
+/// shares; nobody who waits is made to wait for another one. Then the disk; the rest is what ticks and
+/// retries take.
+constexpr milliseconds answered_within = rebalance_timeout + durable_within + seconds(1);
 
 class Dice {
  public:
@@ -387,8 +390,15 @@ class Simulation {
     Dice& dice = world_.dice;
     if (dice.one_in(200)) world_.runner.refuse_appends(ErrorCode::not_coordinator);
     if (dice.one_in(10)) world_.runner.refuse_appends(ErrorCode::none);
-    if (dice.one_in(20)) world_.runner.durable_at_once(false);
-    if (dice.one_in(6)) world_.runner.durable_at_once(true);
+    const Instant now = world_.runner.now().instant;
+    if (dice.one_in(20)) {
+      world_.runner.durable_at_once(false);
+      durable_by_ = std::min(durable_by_, now + durable_within);
+    }
+    if (dice.one_in(6) || now >= durable_by_) {
+      world_.runner.durable_at_once(true);
+      durable_by_ = Instant::max();
+    }
     if (dice.one_in(150)) {
       const std::size_t durable = world_.runner.durable();
       const std::size_t all = world_.runner.log().size();
@@ -417,6 +427,7 @@ class Simulation {
 
   World world_;
   std::vector<Client> clients_;
+  Instant durable_by_ = Instant::max();
 };
 
 TEST(ClassicSimulation, a_group_comes_to_rest_whatever_happened_to_it) {

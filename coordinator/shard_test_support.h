@@ -107,7 +107,8 @@ class ShardRunner {
     }
     if (decision.appended) decision.appended();
     for (ReadyReply& reply : decision.replies) waiting_.push_back(std::move(reply));
-    if (durable_at_once_) make_durable();
+    // An answer that came after all is durable waits for nothing.
+    if (durable_at_once_ || durable_ == log_.size()) make_durable();
     return true;
   }
 
