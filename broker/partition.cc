@@ -113,6 +113,12 @@ Result<storage::AppendResult> Partition::append(MutableByteView batch, bool wait
   return appended;
 }
 
+Result<storage::AppendResult> Partition::append_marker(const protocol::TransactionMarker& marker,
+                                                       TimestampMs now) {
+  std::vector<std::byte> batch = protocol::transaction_marker_batch(marker, now);
+  return append(batch, true, now, storage::AppendOrigin::coordinator);
+}
+
 Result<Offset> Partition::delete_records_before(Offset offset) {
   auto start = change_log([&](storage::Log& log) { return log.delete_records_before(offset); });
   if (start) wake_waiters(0);

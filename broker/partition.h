@@ -16,6 +16,7 @@
 #include "broker/topic_settings.h"
 #include "io/disk_pool.h"
 #include "protocol/error_code.h"
+#include "protocol/records/transaction_marker.h"
 #include "storage/log.h"
 #include "storage/topic_partition.h"
 
@@ -102,6 +103,10 @@ class Partition : public std::enable_shared_from_this<Partition> {
   /// Appends one validated batch. `wait_for_disk`: acks=all.
   Result<storage::AppendResult> append(MutableByteView batch, bool wait_for_disk, TimestampMs now,
                                        storage::AppendOrigin origin = storage::AppendOrigin::client);
+
+  /// Ends a producer's transaction here. As acks=all: readers see it once it is on disk.
+  /// invalid_producer_epoch, or invalid for an older coordinator.
+  Result<storage::AppendResult> append_marker(const protocol::TransactionMarker& marker, TimestampMs now);
 
   /// Log::delete_records_before, and tells those who wait.
   Result<Offset> delete_records_before(Offset offset);

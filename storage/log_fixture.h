@@ -12,6 +12,7 @@
 #include "io/fake_disk.h"
 #include "protocol/records/record_batch_builder.h"
 #include "protocol/records/record_reader.h"
+#include "protocol/records/transaction_marker.h"
 #include "storage/file_pool.h"
 #include "storage/log.h"
 
@@ -60,17 +61,11 @@ inline Bytes batch(int32_t records) {
 /// A control batch that ends a transaction.
 inline Bytes marker(int64_t producer_id, bool abort, int32_t coordinator_epoch = 0,
                     int16_t producer_epoch = 0) {
-  protocol::RecordBatchOptions options;
-  options.producer_id = ProducerId(producer_id);
-  options.producer_epoch = ProducerEpoch(producer_epoch);
-  options.transactional = options.control = true;
-  std::array<std::byte, 4> key{};
-  std::array<std::byte, 6> value{};
-  store_big_endian<int16_t>(key.data() + 2, abort ? 0 : 1);
-  store_big_endian<int32_t>(value.data() + 2, coordinator_epoch);
-  protocol::RecordBatchBuilder builder(options);
-  builder.append(TimestampMs{5'000}, ByteView(key), ByteView(value));
-  return builder.build();
+  return protocol::transaction_marker_batch({.producer_id = ProducerId(producer_id),
+                                             .producer_epoch = ProducerEpoch(producer_epoch),
+                                             .committed = !abort,
+                                             .coordinator_epoch = coordinator_epoch},
+                                            TimestampMs{5'000});
 }
 
 struct ReadRecord {

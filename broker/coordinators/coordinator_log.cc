@@ -69,8 +69,15 @@ void replay_batch(const Partition& partition, const RecordBatchView& batch, LogR
 
 }  // namespace
 
-Result<Offset> CoordinatorLog::append(const std::vector<coordinator::Record>& records, TimestampMs now) {
-  protocol::RecordBatchBuilder builder({.compression = compression_});
+Result<Offset> CoordinatorLog::append(const std::vector<coordinator::Record>& records,
+                                      const std::optional<coordinator::Producer>& producer, TimestampMs now) {
+  protocol::RecordBatchOptions options{.compression = compression_};
+  if (producer) {
+    options.producer_id = producer->id;
+    options.producer_epoch = producer->epoch;
+    options.transactional = true;
+  }
+  protocol::RecordBatchBuilder builder(options);
   for (const coordinator::Record& record : records)
     builder.append(now, record.key, record.value ? std::optional<ByteView>(*record.value) : std::nullopt);
   std::vector<std::byte> batch = builder.build();
@@ -136,6 +143,8 @@ ErrorCode coordinator_error_of(ErrorKind kind) {
     case ErrorKind::offline:
     case ErrorKind::closed:
       return ErrorCode::not_coordinator;
+    case ErrorKind::invalid_producer_epoch:
+      return ErrorCode::invalid_producer_epoch;
     default:
       return ErrorCode::unknown_server_error;
   }

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "broker/partition.h"
+#include "coordinator/decision.h"
 #include "coordinator/record.h"
 #include "protocol/compression/compressor.h"
 #include "protocol/error_code.h"
@@ -39,10 +40,11 @@ class CoordinatorLog {
 
   Partition& partition() const { return *partition_; }
 
-  /// Appends the records as one batch; it waits for the disk as one with acks=all does. Returns the log end
-  /// after it. ErrorKind::too_large: they do not fit into one batch of the topic; all else as
-  /// Partition::append. After an error nothing was appended.
-  Result<Offset> append(const std::vector<coordinator::Record>& records, TimestampMs now);
+  /// Appends the records as one batch, which belongs to a transaction of `producer` if there is one; it waits
+  /// for the disk as one with acks=all does. Returns the log end after it. ErrorKind::too_large: they do not
+  /// fit into one batch of the topic; all else as Partition::append. After an error nothing was appended.
+  Result<Offset> append(const std::vector<coordinator::Record>& records,
+                        const std::optional<coordinator::Producer>& producer, TimestampMs now);
 
   /// Reads everything from the log start to the log end, in order. Ends early, with ErrorKind::closed, once
   /// `cancelled` is set or the partition is no longer here. ErrorKind::io, corrupt: the rest cannot be read.

@@ -48,16 +48,16 @@ class CoordinatorRuntime {
   /// decides; or `refused`, with coordinator_load_in_progress, not_coordinator, or coordinator_not_available
   /// once it has stopped. On the shard's thread. From any thread.
   void schedule(PartitionIndex partition, Work work, Refused refused) {
-    Worker& worker = worker_of(partition);
-    worker.thread->post(
-        [&worker, partition, work = std::move(work), refused = std::move(refused)](bool running) mutable {
-          if (!running) return refused(protocol::ErrorCode::coordinator_not_available);
-          const auto at = worker.hosts.find(partition);
-          const auto unready =
-              at == worker.hosts.end() ? protocol::ErrorCode::not_coordinator : at->second->readiness();
-          if (unready != protocol::ErrorCode::none) return refused(unready);
-          at->second->run(work);
-        });
+    with_host(partition, std::move(refused),
+              [work = std::move(work)](ShardHost<Shard>& host, Refused&) mutable { host.run(work); });
+  }
+
+  /// Has a transaction ended in the log of this shard. `done` is told none once that is durable; from any
+  /// thread.
+  void write_marker(PartitionIndex partition, const protocol::TransactionMarker& marker, Refused done) {
+    with_host(partition, std::move(done), [marker](ShardHost<Shard>& host, Refused& told) {
+      host.write_marker(marker, std::move(told));
+    });
   }
 
   // --- one thread at a time calls these, in the order of the metadata
@@ -117,6 +117,21 @@ class CoordinatorRuntime {
     metadata::MetadataImagePtr image;
     std::optional<CoordinatorThread> thread;
   };
+
+  /// Runs `use` with a shard that is ready, in the order of the calls, or tells `refused` why it is not.
+  template <class Use>
+  void with_host(PartitionIndex partition, Refused refused, Use use) {
+    Worker& worker = worker_of(partition);
+    worker.thread->post(
+        [&worker, partition, refused = std::move(refused), use = std::move(use)](bool running) mutable {
+          if (!running) return refused(protocol::ErrorCode::coordinator_not_available);
+          const auto at = worker.hosts.find(partition);
+          const auto unready =
+              at == worker.hosts.end() ? protocol::ErrorCode::not_coordinator : at->second->readiness();
+          if (unready != protocol::ErrorCode::none) return refused(unready);
+          use(*at->second, refused);
+        });
+  }
 
   Worker& worker_of(PartitionIndex partition) {
     return *workers_[static_cast<std::size_t>(partition.value()) % workers_.size()];

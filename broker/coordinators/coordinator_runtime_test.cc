@@ -123,6 +123,49 @@ TEST_F(RuntimeTest, what_changes_memory_alone_is_neither_replayed_nor_lost) {
   EXPECT_EQ(toys.get("key")->wait(), Answer("in the log"));
 }
 
+TEST_F(RuntimeTest, what_a_transaction_wrote_is_there_once_its_marker_says_so_and_after_a_start) {
+  const coordinator::Producer good{ProducerId{7}, ProducerEpoch{1}}, bad{ProducerId{8}, ProducerEpoch{0}};
+  toys.start();
+  EXPECT_EQ(*toys.put(good, "kept", "1")->wait(), Answer("put"));
+  EXPECT_EQ(*toys.put(bad, "dropped", "2")->wait(), Answer("put"));
+  EXPECT_EQ(*toys.get("kept")->wait(), Answer("-")) << "it is still open";
+  EXPECT_EQ(toys.end(good, true)->wait(), ErrorCode::none);
+  EXPECT_EQ(toys.end(bad, false)->wait(), ErrorCode::none);
+  for (const bool started_again : {false, true}) {
+    if (started_again) toys.start_again();
+    toys.wait_until_loaded();
+    EXPECT_EQ(*toys.get("kept")->wait(), Answer("1")) << started_again;
+    EXPECT_EQ(*toys.get("dropped")->wait(), Answer("-")) << started_again;
+    EXPECT_EQ(toys.partition().last_stable_offset(), Offset{4}) << started_again;
+  }
+}
+
+TEST_F(RuntimeTest, a_marker_is_told_of_once_it_is_durable) {
+  const coordinator::Producer producer{ProducerId{7}, ProducerEpoch{1}};
+  toys.start();
+  EXPECT_EQ(*toys.put(producer, "key", "1")->wait(), Answer("put"));
+  const auto held = toys.hold_disk();
+  const auto ended = toys.end(producer, true);
+  const auto seen = toys.get("key");
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(ended->came());
+  EXPECT_FALSE(seen->came()) << "it would tell of what a power cut takes back";
+  held->count_down();
+  EXPECT_EQ(ended->wait(), ErrorCode::none);
+  EXPECT_EQ(*seen->wait(), Answer("1"));
+}
+
+TEST_F(RuntimeTest, a_fenced_producer_is_refused_and_the_shard_goes_on) {
+  const coordinator::Producer newer{ProducerId{7}, ProducerEpoch{2}}, older{ProducerId{7}, ProducerEpoch{1}};
+  toys.start();
+  EXPECT_EQ(*toys.put(newer, "key", "new")->wait(), Answer("put"));
+  EXPECT_EQ(*toys.put(older, "key", "old")->wait(),
+            Answer(std::unexpected(ErrorCode::invalid_producer_epoch)));
+  EXPECT_EQ(toys.end(older, true)->wait(), ErrorCode::invalid_producer_epoch);
+  EXPECT_EQ(toys.end(newer, true)->wait(), ErrorCode::none);
+  EXPECT_EQ(*toys.get("key")->wait(), Answer("new"));
+}
+
 TEST_F(RuntimeTest, a_failed_sync_is_told_and_takes_the_shard_along) {
   toys.start();
   EXPECT_EQ(toys.put("key", "old")->wait(), put_is_done);

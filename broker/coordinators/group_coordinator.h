@@ -43,6 +43,11 @@ class GroupCoordinator {
   void schedule(PartitionIndex partition, Runtime::Work work, Runtime::Refused refused) {
     runtime_.schedule(partition, std::move(work), std::move(refused));
   }
+  /// See CoordinatorRuntime::write_marker; `partition` of __consumer_offsets.
+  void write_marker(PartitionIndex partition, const protocol::TransactionMarker& marker,
+                    Runtime::Refused done) {
+    runtime_.write_marker(partition, marker, std::move(done));
+  }
   /// The partitions whose groups are here, ascending.
   std::vector<PartitionIndex> led() const;
 

@@ -184,6 +184,24 @@ class ToyCoordinator {
     });
     return answer;
   }
+  /// As a part of a transaction.
+  AnswerPtr put(coordinator::Producer producer, const std::string& key, const std::string& value) {
+    auto answer = std::make_shared<Awaited<Answer>>();
+    ask(answer, [answer, producer, key, value](ToyShard&, const coordinator::Now&) {
+      auto decision = coordinator::Decision::answer(reply_to(answer).with("put"));
+      decision.records.push_back(ToyShard::record(key, value));
+      decision.producer = producer;
+      return decision;
+    });
+    return answer;
+  }
+  std::shared_ptr<Awaited<protocol::ErrorCode>> end(coordinator::Producer producer, bool committed) {
+    auto ended = std::make_shared<Awaited<protocol::ErrorCode>>();
+    runtime->write_marker(
+        index, {.producer_id = producer.id, .producer_epoch = producer.epoch, .committed = committed},
+        [ended](protocol::ErrorCode error) { ended->set(error); });
+    return ended;
+  }
   AnswerPtr get(const std::string& key) {
     auto answer = std::make_shared<Awaited<Answer>>();
     ask(answer, [answer, key](ToyShard& shard, const coordinator::Now&) {

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "broker/coordinators/coordinator_log.h"
+#include "broker/error_map.h"
 #include "coordinator/decision.h"
 #include "coordinator/timers.h"
 #include "metadata/publisher.h"
@@ -97,6 +98,23 @@ class ShardHost : public std::enable_shared_from_this<ShardHost<Shard>> {
     (void)carry_out(work(*shard_, now), now);
   }
 
+  /// Ends a transaction in the log, and so in the shard. Only when readiness() is none. `done` runs once that
+  /// is durable, or will not be.
+  void write_marker(const protocol::TransactionMarker& marker, coordinator::ReadyReply done) {
+    const coordinator::Now now = coordinator_now();
+    const auto appended = log_->partition().append_marker(marker, now.wall);
+    if (!appended) {
+      done(error_code_of(appended.error().kind));
+      if (is_lost_by(appended.error().kind)) give_up(appended.error().message);
+      return;
+    }
+    end_ = appended->last_offset + 1;
+    shard_->end_transaction(marker.producer_id, marker.committed);
+    std::vector<coordinator::ReadyReply> replies;
+    replies.push_back(std::move(done));
+    send(std::move(replies), now);
+  }
+
   /// Runs the timers that are due. When to come again.
   std::optional<Instant> run_timers() {
     while (shard_ != nullptr) {
@@ -141,6 +159,12 @@ class ShardHost : public std::enable_shared_from_this<ShardHost<Shard>> {
   static constexpr std::chrono::milliseconds timer_pause{500};   ///< after a refused one
   static constexpr std::chrono::milliseconds lost_pause{1'000};  ///< until a lost log is looked for again
   static constexpr std::chrono::milliseconds failed_pause{30'000};
+
+  /// Whether a log that refused something so cannot be gone on with.
+  static bool is_lost_by(ErrorKind kind) {
+    return kind != ErrorKind::too_large && kind != ErrorKind::no_space &&
+           kind != ErrorKind::invalid_producer_epoch && kind != ErrorKind::invalid;
+  }
 
   std::string name() const {
     return log_ ? log_->partition().name().to_string() : "partition " + std::to_string(index_.value());
@@ -223,27 +247,29 @@ class ShardHost : public std::enable_shared_from_this<ShardHost<Shard>> {
   /// False when its records were refused.
   bool carry_out(coordinator::Decision decision, const coordinator::Now& now) {
     if (!decision.records.empty()) {
-      const auto appended = log_->append(decision.records, now.wall);
+      const auto appended = log_->append(decision.records, decision.producer, now.wall);
       if (!appended) {
         refuse(decision, appended.error());
         return false;
       }
       end_ = *appended;
-      if (decision.replay) replay(decision.records, now);
+      if (decision.replay) replay(decision.records, decision.producer, now);
     }
     if (decision.appended) decision.appended();
     send(std::move(decision.replies), now);
     return true;
   }
 
-  void replay(const std::vector<coordinator::Record>& records, const coordinator::Now& now) {
+  void replay(const std::vector<coordinator::Record>& records,
+              const std::optional<coordinator::Producer>& producer, const coordinator::Now& now) {
     Offset offset = end_ - static_cast<int64_t>(records.size());
     for (const coordinator::Record& record : records) {
       const auto replayed =
           shard_->replay({.key = record.key,
                           .value = record.value ? std::optional<ByteView>(*record.value) : std::nullopt,
                           .offset = offset,
-                          .timestamp = now.wall});
+                          .timestamp = now.wall,
+                          .producer_id = producer ? producer->id : no_producer_id});
       // It was made by the shard itself.
       BARNABAS_ASSERT(replayed.has_value());
       ++offset;
@@ -255,8 +281,7 @@ class ShardHost : public std::enable_shared_from_this<ShardHost<Shard>> {
     logger_.warn("partition={} {} records not appended: {}", name(), decision.records.size(), error.message);
     if (decision.refused) decision.refused(code);
     for (coordinator::ReadyReply& reply : decision.replies) reply(code);
-    const bool goes_on = error.kind == ErrorKind::too_large || error.kind == ErrorKind::no_space;
-    if (!goes_on) give_up(error.message);
+    if (is_lost_by(error.kind)) give_up(error.message);
   }
 
   void send(std::vector<coordinator::ReadyReply> replies, const coordinator::Now& now) {
