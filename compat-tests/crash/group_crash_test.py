@@ -69,7 +69,7 @@ class CrashScenario(Scenario):
             self.note_acknowledged()
             self.broker.start(wait=False)
             if not during_start or number + 1 == self.kills:
-                self.broker.await_ready()
+                self.broker.await_ready(self.pump)
                 self.look()
             self.replace_members()
 

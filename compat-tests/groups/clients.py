@@ -13,6 +13,7 @@ import python_environment  # noqa: E402
 import suite  # noqa: E402
 
 CLASSIC, COOPERATIVE, CONSUMER = "classic", "cooperative", "consumer"
+READER = "reader"  # classic as well, with the other of kafka-go's two interfaces
 
 
 def python(client):
@@ -60,7 +61,7 @@ INSTALLED = {
     "java": (java, (CLASSIC, COOPERATIVE, CONSUMER)),
     "franz-go": (go, (CLASSIC, COOPERATIVE, CONSUMER)),
     "sarama": (go, (CLASSIC, COOPERATIVE)),
-    "kafka-go": (go, (CLASSIC,)),
+    "kafka-go": (go, (CLASSIC, READER)),
     "kafkajs": (node, (CLASSIC,)),
     "aiokafka": (python, (CLASSIC,)),
     "kafka-python": (python, (CLASSIC, COOPERATIVE)),

@@ -38,7 +38,7 @@ from wire import WireError  # noqa: E402
 
 PARTITIONS = 6
 NAMES = ("a", "b", "c", "d", "e")  # of members
-SESSION_MS = 6000
+SESSION_MS = 6000 if chosen_target() == "barnabas" else 20000  # Apache Kafka is away for long when it is killed
 RECORDS_A_BATCH = 3
 BATCH_EVERY_S = 0.05  # of each topic
 STEP_TIMEOUT_S = 60
@@ -249,7 +249,8 @@ class Scenario:
         self.pump(0)
         for group in self.groups.values():
             group.ledger.broker_died()
-        self.broker.start()
+        self.broker.start(wait=False)
+        self.broker.await_ready(self.pump)  # a member would wait for a full pipe, and miss its heartbeats
 
     def ends(self, group):
         client = Client((HOST, self.broker.port))

@@ -108,7 +108,8 @@ class Broker:
                 raise
         return self
 
-    def await_ready(self):
+    def await_ready(self, wait=time.sleep):
+        """`wait` is called with a number of seconds in between."""
         timeout = _START_TIMEOUT_S[self.target]
         deadline = time.monotonic() + timeout
         while not is_ready(self.port):
@@ -116,7 +117,7 @@ class Broker:
                 raise self._error(f"ended at start with exit code {self._process.returncode}")
             if time.monotonic() > deadline:
                 raise self._error(f"did not answer on port {self.port} within {timeout} s")
-            time.sleep(_POLL_S[self.target])
+            wait(_POLL_S[self.target])
 
     def stop(self):
         """SIGTERM; returns the exit code (0 from Barnabas, 143 from Java), or raises if it does not end in time."""

@@ -15,6 +15,16 @@ const maxFetchWait = 200 * time.Millisecond
 
 func main() {
 	member := groupmember.New()
+	if member.Mode == "reader" {
+		readInGroup(member)
+	} else {
+		consumeInGenerations(member)
+	}
+	member.Closed()
+}
+
+// With a ConsumerGroup, and a Reader for each partition of a generation.
+func consumeInGenerations(member *groupmember.Member) {
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID: member.Group, Brokers: []string{member.Bootstrap}, Topics: []string{member.Topic},
 		GroupBalancers: []kafka.GroupBalancer{kafka.RangeGroupBalancer{}}, HeartbeatInterval: member.Heartbeat,
@@ -46,7 +56,6 @@ func main() {
 		}
 	}
 	<-closed
-	member.Closed()
 }
 
 // One partition until the generation ends; what was read is committed before another one begins.
