@@ -80,6 +80,11 @@ class GroupShard {
                           Reply<protocol::OffsetCommitResponse> reply) {
     return offsets_.commit(context, request, std::move(reply));
   }
+  Decision commit_offsets_in_transaction(const RequestContext& context,
+                                         const protocol::TxnOffsetCommitRequest& request,
+                                         Reply<protocol::TxnOffsetCommitResponse> reply) {
+    return offsets_.commit_in_transaction(context, request, std::move(reply));
+  }
   Decision fetch_offsets(const RequestContext& context, const OffsetProtocol::GroupToFetch& group,
                          bool require_stable, Reply<OffsetProtocol::FetchedGroup> reply) {
     return offsets_.fetch(context, group, require_stable, std::move(reply));

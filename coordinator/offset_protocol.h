@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "coordinator/group.h"
+#include "coordinator/offset_commit_topics.h"
 #include "coordinator/offset_store.h"
 #include "coordinator/shard_environment.h"
 #include "metadata/publisher.h"
@@ -17,6 +18,8 @@
 #include "protocol/messages/offset_delete_response.h"
 #include "protocol/messages/offset_fetch_request.h"
 #include "protocol/messages/offset_fetch_response.h"
+#include "protocol/messages/txn_offset_commit_request.h"
+#include "protocol/messages/txn_offset_commit_response.h"
 
 namespace barnabas::coordinator {
 
@@ -50,6 +53,11 @@ class OffsetProtocol {
 
   Decision commit(const RequestContext& context, const protocol::OffsetCommitRequest& request,
                   Reply<protocol::OffsetCommitResponse> reply);
+  /// As a part of the producer's transaction: it counts once that is committed (KIP-98, KIP-447). That the
+  /// transaction is open, and has the group's partition in it, is for the caller to know.
+  Decision commit_in_transaction(const RequestContext& context,
+                                 const protocol::TxnOffsetCommitRequest& request,
+                                 Reply<protocol::TxnOffsetCommitResponse> reply);
   /// One group of a request; groups_to_fetch and fetch_response (offset_fetch.h) know what versions before 8
   /// look like.
   Decision fetch(const RequestContext& context, const GroupToFetch& group, bool require_stable,
@@ -66,8 +74,20 @@ class OffsetProtocol {
   using FetchedTopic = protocol::OffsetFetchResponse::OffsetFetchResponseTopics;
   struct Tombstones;
 
-  protocol::ErrorCode validate_commit(const RequestContext& context,
-                                      const protocol::OffsetCommitRequest& request) const;
+  /// How the APIs that commit differ: versions from which on they know an error.
+  struct CommitKind {
+    bool transactional;
+    int16_t first_with_topic_ids;
+    int16_t first_with_group_id_not_found;
+    int16_t first_with_stale_member_epoch;
+  };
+  template <class Request>
+  protocol::ErrorCode validate_commit(const RequestContext& context, const Request& request,
+                                      const CommitTopics<Request>& topics, CommitKind kind) const;
+  template <class Request>
+  Decision commit_as(const RequestContext& context, const Request& request, CommittedOffset offset,
+                     CommitKind kind, Reply<typename Request::Response> reply);
+  bool is_too_large(const std::optional<protocol::String>& metadata) const;
   /// Whether the topic that the offset was committed for is still the one of that name.
   bool is_current(const CommittedOffset& offset, const metadata::TopicImage* topic) const;
   void fetch_all(std::string_view group, bool require_stable, std::vector<FetchedTopic>& into) const;

@@ -31,10 +31,9 @@ struct PartitionOffset {
   auto operator<=>(const PartitionOffset&) const = default;
 };
 
-/// By name up to version 9; each entry becomes a topic of its own unless it follows one of the same name.
-inline OffsetCommitRequest commit_request(std::string_view group,
-                                          const std::vector<PartitionOffset>& offsets) {
-  OffsetCommitRequest request;
+/// By name, as old versions do; each entry becomes a topic of its own unless it follows one of the same name.
+template <class Request>
+void fill_commit(Request& request, std::string_view group, const std::vector<PartitionOffset>& offsets) {
   request.group_id = group;
   for (const auto& offset : offsets) {
     if (request.topics.empty() || request.topics.back().name != offset.topic)
@@ -45,6 +44,12 @@ inline OffsetCommitRequest commit_request(std::string_view group,
     partition.committed_leader_epoch = offset.leader_epoch;
     partition.committed_metadata = protocol::String(offset.metadata);
   }
+}
+
+inline OffsetCommitRequest commit_request(std::string_view group,
+                                          const std::vector<PartitionOffset>& offsets) {
+  OffsetCommitRequest request;
+  fill_commit(request, group, offsets);
   return request;
 }
 

@@ -102,7 +102,8 @@ class ShardRunner {
       return false;
     }
     for (Record& record : decision.records) {
-      log_.push_back({std::move(record), now_.wall});
+      log_.push_back(
+          {std::move(record), now_.wall, decision.producer ? decision.producer->id : no_producer_id});
       if (decision.replay) replay(log_.size() - 1);
     }
     if (decision.appended) decision.appended();
