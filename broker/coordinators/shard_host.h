@@ -27,6 +27,8 @@ struct CoordinatorOptions {
   /// A partition of the coordinators' topic that is served here, or null.
   std::function<std::shared_ptr<Partition>(const Uuid& topic_id, PartitionIndex)> find;
   protocol::Compression compression = {};
+  /// The shard knows in which epoch it was loaded, and so another one is loaded in another epoch.
+  bool load_in_each_epoch = false;
   /// How long an answer may wait for the disk; then it is coordinator_not_available.
   std::chrono::milliseconds durable_timeout{5'000};
 };
@@ -35,6 +37,12 @@ struct CoordinatorOptions {
 struct Leadership {
   Uuid topic_id;
   LeaderEpoch epoch;
+};
+
+/// What a new shard begins with.
+struct ShardOrigin {
+  const metadata::MetadataImagePtr& image;
+  LeaderEpoch epoch;  ///< of the partition that holds its log
 };
 
 struct MetadataChange {
@@ -52,7 +60,7 @@ inline coordinator::Now coordinator_now() {
 template <class Shard>
 class ShardHost : public std::enable_shared_from_this<ShardHost<Shard>> {
  public:
-  using Make = std::function<std::unique_ptr<Shard>(const metadata::MetadataImagePtr&)>;
+  using Make = std::function<std::unique_ptr<Shard>(const ShardOrigin&)>;
   /// Runs the first on a loader, and the second on the host's thread when that is done.
   using InBackground = std::function<void(std::move_only_function<void()>, std::move_only_function<void()>)>;
 
@@ -64,7 +72,9 @@ class ShardHost : public std::enable_shared_from_this<ShardHost<Shard>> {
     const bool same_epoch = leadership_.epoch == leadership.epoch;
     leadership_ = leadership;
     image_ = image;
-    if (same_topic && (same_epoch ? shard_ != nullptr || load_ != nullptr : nobody_else_wrote())) return;
+    const bool goes_on = same_epoch ? shard_ != nullptr || load_ != nullptr
+                                    : !options_.load_in_each_epoch && nobody_else_wrote();
+    if (same_topic && goes_on) return;
     unload();
     begin_load();
   }
@@ -189,7 +199,7 @@ class ShardHost : public std::enable_shared_from_this<ShardHost<Shard>> {
       return;
     }
     load_ = std::make_shared<Load>(CoordinatorLog(std::move(partition), options_.compression));
-    load_->shard = make_(image_);
+    load_->shard = make_({.image = image_, .epoch = leadership_.epoch});
     storage::Log& log = load_->log.partition().log();
     if (const Offset end = log.log_end_offset(); log.log_start_offset() == end) {
       load_->loaded = LoadedLog{.end = end};
