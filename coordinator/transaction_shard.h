@@ -1,17 +1,21 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
+#include "base/text_hash.h"
 #include "coordinator/decision.h"
 #include "coordinator/shard_environment.h"
 #include "coordinator/timers.h"
+#include "coordinator/transaction.h"
 #include "coordinator/transaction_settings.h"
 #include "metadata/publisher.h"
 #include "protocol/error_code.h"
@@ -27,7 +31,9 @@
 
 namespace barnabas::coordinator {
 
+class TransactionRequest;
 class TransactionShard;
+class TransactionTurn;
 
 /// How a transaction ended, for one partition.
 struct MarkerResult {
@@ -44,7 +50,7 @@ struct TransactionMarkers {
   bool committed = false;
   int32_t coordinator_epoch = 0;
   int16_t transaction_version = 0;
-  std::map<std::string, std::vector<int32_t>> partitions;
+  TransactionPartitions partitions;
 };
 
 /// What a shard wants of the world besides its log. Methods are called on the shard's thread, or from a reply
@@ -71,7 +77,7 @@ struct TransactionEnvironment {
   metadata::MetadataImagePtr image;  ///< never null
   /// Leader epoch of the partition that holds the shard's log: an older coordinator's markers are refused.
   int32_t coordinator_epoch = 0;
-  TransactionEffects& effects;  ///< outlives the shard
+  TransactionEffects& effects;  ///< outlives the shard and what it decided
   Timers timers = {};
 };
 
@@ -130,7 +136,53 @@ class TransactionShard {
                 Reply<std::vector<protocol::ListTransactionsResponse::TransactionState>> reply) const;
 
  private:
+  struct Entry {
+    Transaction transaction;
+    std::size_t among_ongoing = 0;  ///< its place in ongoing_, if it is ongoing
+  };
+  using Entries = std::unordered_map<std::string, Entry, TextHash, std::equal_to<>>;
+  struct Held {
+    Instant until;
+    std::unique_ptr<TransactionRequest> request;
+  };
+  struct HeldDeadline {
+    Instant at;
+    std::string transactional_id;
+  };
+
+  std::optional<Transaction> find(std::string_view transactional_id) const;
+  void keep(std::string_view transactional_id, Transaction transaction);
+  void forget(std::string_view transactional_id);
+  void drop_from_ongoing(const Entry& entry);
+
+  Decision serve(std::unique_ptr<TransactionRequest> request, const Now& now,
+                 std::optional<ProducerId> new_producer_id = {});
+  TransactionTurn begin(std::string_view transactional_id, const Now& now);
+  void attempt(TransactionTurn& turn, std::unique_ptr<TransactionRequest> request,
+               std::optional<Instant> until = {});
+  Decision finish(TransactionTurn turn);
+
+  void ask_for_producer_id(std::unique_ptr<TransactionRequest> request);
+  void hold(TransactionTurn& turn, std::unique_ptr<TransactionRequest> request, std::optional<Instant> until);
+  void release_held(TransactionTurn& turn);
+  Decision refuse_overdue(const Now& now);
+
+  Decision carry_on(const std::string& transactional_id, const Now& now);
+  void carry_on_later(const std::string& transactional_id, const Now& now);
+  bool is_there(const std::string& topic, int32_t partition) const;
+  Decision complete(const std::string& transactional_id, const Now& now);
+
+  void begin_timers(const Now& now);
+  Decision abort_timed_out(const Now& now);
+  Decision expire_ids(const Now& now);
+
   TransactionEnvironment environment_;
+  Entries transactions_;
+  std::vector<Entries::value_type*> ongoing_;
+  /// Requests for ids whose outcome is being carried out, in the order in which they came.
+  std::unordered_map<std::string, std::deque<Held>, TextHash, std::equal_to<>> held_;
+  std::size_t held_count_ = 0;
+  std::deque<HeldDeadline> held_deadlines_;  ///< the earliest first; the request may be gone
 };
 
 }  // namespace barnabas::coordinator
