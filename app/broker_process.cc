@@ -426,6 +426,7 @@ Result<void> BrokerProcess::Parts::open_server() {
       .auto_create_topics = config.boolean("auto.create.topics.enable"),
       .delete_topics = config.boolean("delete.topic.enable"),
       .check_record_contents = config.boolean("log.validate.contents"),
+      .verify_transactions = config.boolean("transaction.partition.verification.enable"),
       .fetch_bytes_max = static_cast<int32_t>(config.integer("fetch.max.bytes")),
   });
   dispatcher.emplace(*services);

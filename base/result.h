@@ -23,6 +23,8 @@ enum class ErrorKind {
   out_of_order_sequence,   ///< idempotence: a gap in the sequence numbers
   invalid_producer_epoch,  ///< idempotence: an older producer epoch
   unknown_producer,        ///< idempotence: no state for the producer id
+  invalid_transaction_state,  ///< a batch that belongs to no transaction that is open, or outside of one that is
+  coordinator_fenced,         ///< a marker of an older transaction coordinator
   offline,                 ///< the log directory failed earlier
   closed,                  ///< the object is shut down
   timed_out,               ///< a deadline passed

@@ -37,6 +37,10 @@ constexpr protocol::ErrorCode error_code_of(ErrorKind kind) {
       return ErrorCode::invalid_producer_epoch;
     case ErrorKind::unknown_producer:
       return ErrorCode::unknown_producer_id;
+    case ErrorKind::invalid_transaction_state:
+      return ErrorCode::invalid_txn_state;
+    case ErrorKind::coordinator_fenced:
+      return ErrorCode::transaction_coordinator_fenced;
     case ErrorKind::closed:
       return ErrorCode::not_leader_or_follower;
     case ErrorKind::timed_out:

@@ -93,14 +93,15 @@ void Partition::deactivate(const Error& error) {
 }
 
 Result<storage::AppendResult> Partition::append(MutableByteView batch, bool wait_for_disk, TimestampMs now,
-                                                storage::AppendOrigin origin) {
+                                                storage::AppendOrigin origin,
+                                                const storage::TransactionCheck& transaction) {
   if (!active()) return fail(ErrorKind::offline, name_.to_string() + " is no longer here");
   storage::Log* log = log_.load(std::memory_order_acquire);
-  auto appended = log->append_as_leader(batch, leader_epoch(), now, origin);
+  auto appended = log->append_as_leader(batch, leader_epoch(), now, origin, transaction);
   while (!appended && appended.error().kind == ErrorKind::closed &&
          log != log_.load(std::memory_order_acquire)) {
     log = log_.load(std::memory_order_acquire);
-    appended = log->append_as_leader(batch, leader_epoch(), now, origin);
+    appended = log->append_as_leader(batch, leader_epoch(), now, origin, transaction);
   }
   if (!appended) {
     const ErrorKind kind = appended.error().kind;
@@ -116,7 +117,22 @@ Result<storage::AppendResult> Partition::append(MutableByteView batch, bool wait
 Result<storage::AppendResult> Partition::append_marker(const protocol::TransactionMarker& marker,
                                                        TimestampMs now) {
   std::vector<std::byte> batch = protocol::transaction_marker_batch(marker, now);
-  return append(batch, true, now, storage::AppendOrigin::coordinator);
+  return append(batch, true, now, storage::AppendOrigin::coordinator,
+                {.marker_version = marker.transaction_version});
+}
+
+Result<storage::VerificationGuard> Partition::begin_verification(const storage::TransactionBegin& batch,
+                                                                 TimestampMs now) {
+  if (!active()) return fail(ErrorKind::offline, name_.to_string() + " is no longer here");
+  const storage::VerificationGuard fresh{guards_given_.fetch_add(1, std::memory_order_relaxed) + 1};
+  return change_log([&](storage::Log& log) { return log.begin_verification(batch, fresh, now); });
+}
+
+void Partition::refuse_verification(ProducerId id, storage::VerificationGuard guard) {
+  change_log([&](storage::Log& log) {
+    log.refuse_verification(id, guard);
+    return true;
+  });
 }
 
 Result<Offset> Partition::delete_records_before(Offset offset) {

@@ -102,10 +102,18 @@ class Partition : public std::enable_shared_from_this<Partition> {
 
   /// Appends one validated batch. `wait_for_disk`: acks=all.
   Result<storage::AppendResult> append(MutableByteView batch, bool wait_for_disk, TimestampMs now,
-                                       storage::AppendOrigin origin = storage::AppendOrigin::client);
+                                       storage::AppendOrigin origin = storage::AppendOrigin::client,
+                                       const storage::TransactionCheck& transaction = {});
+
+  /// Before the first batch of a transaction is appended: the guard to append with once the coordinator has
+  /// agreed, or no_guard if nobody has to be asked (see ProducerState). invalid_producer_epoch, offline.
+  Result<storage::VerificationGuard> begin_verification(const storage::TransactionBegin& batch,
+                                                        TimestampMs now);
+  /// The coordinator refused for good.
+  void refuse_verification(ProducerId id, storage::VerificationGuard guard);
 
   /// Ends a producer's transaction here. As acks=all: readers see it once it is on disk.
-  /// invalid_producer_epoch, or invalid for an older coordinator.
+  /// invalid_producer_epoch, or coordinator_fenced for an older coordinator.
   Result<storage::AppendResult> append_marker(const protocol::TransactionMarker& marker, TimestampMs now);
 
   /// Log::delete_records_before, and tells those who wait.
@@ -180,6 +188,7 @@ class Partition : public std::enable_shared_from_this<Partition> {
   std::atomic<int64_t> high_watermark_;
   std::atomic<uint64_t> appended_bytes_{0};
   std::atomic<uint64_t> announced_bytes_{0};
+  std::atomic<int64_t> guards_given_{storage::no_guard.value()};
 
   std::mutex sync_mutex_;
   std::vector<DurableWait> durable_waits_;

@@ -18,6 +18,7 @@ namespace barnabas::broker {
 
 class GroupCoordinator;
 class ProducerIds;
+class TransactionVerifier;
 
 /// One address under which clients reach this broker.
 struct AdvertisedListener {
@@ -42,11 +43,14 @@ struct Services {
   FetchSessionCache& fetch_sessions;
   ProducerIds& producer_ids;
   GroupCoordinator& groups;
+  /// Null: there are no transactions, and batches of some are refused.
+  TransactionVerifier* transaction_verifier = nullptr;
 
   // Settings that every request asks for, read once.
   bool auto_create_topics = true;
   bool delete_topics = true;
   bool check_record_contents = true;
+  bool verify_transactions = true;
   int32_t fetch_bytes_max = 57'671'680;
 };
 

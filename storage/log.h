@@ -148,11 +148,12 @@ class Log {
 
   /// Appends one or more whole batches that produce validation has passed, in one write: all or nothing.
   /// Offsets from the log end on and the leader epoch are patched into `batches` in place, which must live
-  /// until the return only. ErrorKind::out_of_order_sequence, invalid_producer_epoch (see ProducerState),
-  /// invalid (transaction state), no_space, too_large (above segment.bytes), offline. After an error nothing
-  /// was appended, and the next append gets these offsets.
+  /// until the return only. ErrorKind::out_of_order_sequence, invalid_producer_epoch,
+  /// invalid_transaction_state, coordinator_fenced (see ProducerState), no_space, too_large (above
+  /// segment.bytes), offline. After an error nothing was appended, and the next append gets these offsets.
   Result<AppendResult> append_as_leader(MutableByteView batches, LeaderEpoch epoch, TimestampMs now,
-                                        AppendOrigin origin = AppendOrigin::client);
+                                        AppendOrigin origin = AppendOrigin::client,
+                                        const TransactionCheck& transaction = {});
 
   /// Appends batches that a leader has appended before, with their offsets and epochs as given; gaps are
   /// allowed. A last batch that is cut is left out. Checksums are verified. ErrorKind::out_of_range: begins
@@ -197,6 +198,10 @@ class Log {
   Offset last_stable_offset(Offset high_watermark);
   /// Aborted transactions with records in [from, upper_bound).
   Result<std::vector<AbortedTransaction>> aborted_transactions(Offset from, Offset upper_bound);
+  /// See ProducerState. ErrorKind::closed, offline.
+  Result<VerificationGuard> begin_verification(const TransactionBegin& batch, VerificationGuard fresh,
+                                               TimestampMs now);
+  void refuse_verification(ProducerId id, VerificationGuard guard);
   /// Sorted by producer id; for DescribeProducers.
   std::vector<ProducerStateEntry> producers();
   /// Forgets producers that were silent for producer.id.expiration.ms.

@@ -90,7 +90,8 @@ Result<Appending> prepare_as_follower(ByteView bytes, Offset next_offset) {
 }
 
 // Checks producers and markers; nothing changes but that the state is loaded. With append_mutex held.
-Result<void> check_producers(LogState& log, Appending& appending, AppendOrigin origin) {
+Result<void> check_producers(LogState& log, Appending& appending, AppendOrigin origin,
+                             const TransactionCheck& transaction) {
   BARNABAS_TRY(log.load_producers());
   if (origin == AppendOrigin::client && appending.batches.size() > 1)
     return fail(ErrorKind::invalid, "more than one batch of an idempotent producer in one append");
@@ -98,7 +99,7 @@ Result<void> check_producers(LogState& log, Appending& appending, AppendOrigin o
   for (const auto& [header, at] : appending.batches) {
     if (!header.has_producer_id()) continue;
     if (!header.is_control()) {
-      BARNABAS_TRY(producers.check(header, origin));
+      BARNABAS_TRY(producers.check(header, origin, transaction));
       continue;
     }
     const ByteView bytes = appending.bytes.subspan(at, header.size_bytes());
@@ -107,7 +108,7 @@ Result<void> check_producers(LogState& log, Appending& appending, AppendOrigin o
     if (!marker) continue;
     // Replicated batches may hold several; then they are applied one by one after the write.
     if (appending.batches.size() > 1) continue;
-    BARNABAS_TRY(producers.check_marker(header, *marker, origin));
+    BARNABAS_TRY(producers.check_marker(header, *marker, origin, transaction.marker_version));
     appending.marker = marker;
     const auto completed = producers.ended_by(header, *marker);
     if (completed && completed->aborted)
@@ -216,7 +217,7 @@ Result<std::optional<ProducerBatch>> find_duplicate(LogState& log, const RecordB
 }  // namespace
 
 Result<AppendResult> Log::append_as_leader(MutableByteView batches, LeaderEpoch epoch, TimestampMs now,
-                                           AppendOrigin origin) {
+                                           AppendOrigin origin, const TransactionCheck& transaction) {
   std::lock_guard lock(state_->append_mutex);
   BARNABAS_TRY(state_->check_writable());
   BARNABAS_ASSIGN(Appending appending, prepare_as_leader(batches, state_->log_end.load(), epoch));
@@ -231,7 +232,7 @@ Result<AppendResult> Log::append_as_leader(MutableByteView batches, LeaderEpoch 
                             .max_timestamp = duplicate->timestamp,
                             .duplicate = true};
     }
-    BARNABAS_TRY(check_producers(*state_, appending, origin));
+    BARNABAS_TRY(check_producers(*state_, appending, origin, transaction));
   }
   return append(*state_, appending, now, origin);
 }
@@ -240,7 +241,7 @@ Result<AppendResult> Log::append_as_follower(ByteView batches, TimestampMs now) 
   std::lock_guard lock(state_->append_mutex);
   BARNABAS_TRY(state_->check_writable());
   BARNABAS_ASSIGN(Appending appending, prepare_as_follower(batches, state_->log_end.load()));
-  if (appending.has_producers) BARNABAS_TRY(check_producers(*state_, appending, AppendOrigin::replication));
+  if (appending.has_producers) BARNABAS_TRY(check_producers(*state_, appending, AppendOrigin::replication, {}));
   return append(*state_, appending, now, AppendOrigin::replication);
 }
 

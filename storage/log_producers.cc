@@ -46,8 +46,10 @@ Result<void> LogState::load_producers() {
 
 Result<void> LogState::rebuild_producers() {
   truncate_snapshots(log_end.load());
-  producers.reset();
-  return load_producers();
+  const std::unique_ptr<ProducerState> before = std::move(producers);
+  BARNABAS_TRY(load_producers());
+  if (before) producers->keep_verifications_of(*before);
+  return {};
 }
 
 Result<void> LogState::replay_producers(Offset from, Offset to) {
@@ -128,6 +130,19 @@ Offset Log::last_stable_offset(Offset high_watermark) {
   log.maybe_unstable.store(log.producers->has_unstable(), std::memory_order_release);
   if (!unstable) return high_watermark;
   return std::min(high_watermark, std::max(*unstable, log.log_start.load()));
+}
+
+Result<VerificationGuard> Log::begin_verification(const TransactionBegin& batch, VerificationGuard fresh,
+                                                  TimestampMs now) {
+  std::lock_guard lock(state_->append_mutex);
+  BARNABAS_TRY(state_->check_writable());
+  BARNABAS_TRY(state_->load_producers());
+  return state_->producers->begin_verification(batch, fresh, now);
+}
+
+void Log::refuse_verification(ProducerId id, VerificationGuard guard) {
+  std::lock_guard lock(state_->append_mutex);
+  if (state_->producers) state_->producers->refuse_verification(id, guard);
 }
 
 std::vector<ProducerStateEntry> Log::producers() {

@@ -15,9 +15,12 @@ bool follows(int32_t last, int32_t next) {
   return next == (int64_t{last} + 1) % sequence_count;
 }
 
+std::string describe(ProducerId id, ProducerEpoch epoch) {
+  return "producer " + std::to_string(id.value()) + " epoch " + std::to_string(epoch.value());
+}
+
 std::string describe(const protocol::RecordBatchHeader& batch) {
-  return "producer " + std::to_string(batch.producer_id.value()) + " epoch " +
-         std::to_string(batch.producer_epoch.value());
+  return describe(batch.producer_id, batch.producer_epoch);
 }
 
 std::unexpected<Error> old_epoch(const protocol::RecordBatchHeader& batch, ProducerEpoch known) {
@@ -63,37 +66,81 @@ std::optional<ProducerBatch> ProducerState::find_duplicate(const protocol::Recor
   return std::nullopt;
 }
 
-Result<void> ProducerState::check(const protocol::RecordBatchHeader& batch, AppendOrigin origin) const {
+Result<VerificationGuard> ProducerState::begin_verification(const TransactionBegin& batch,
+                                                            VerificationGuard fresh, TimestampMs now) {
+  if (const ProducerStateEntry* entry = find(batch.producer_id)) {
+    if (batch.epoch < entry->epoch)
+      return fail(ErrorKind::invalid_producer_epoch,
+                  describe(batch.producer_id, batch.epoch) + ": the last seen epoch is " +
+                      std::to_string(entry->epoch.value()));
+    if (entry->in_transaction(batch.epoch)) return no_guard;
+  }
+  return verifications_.begin(batch, fresh, now);
+}
+
+void ProducerState::refuse_verification(ProducerId id, VerificationGuard guard) {
+  const auto* pending = verifications_.find(id);
+  if (pending != nullptr && pending->guard == guard) verifications_.clear(id);
+}
+
+Result<void> ProducerState::check(const protocol::RecordBatchHeader& batch, AppendOrigin origin,
+                                  const TransactionCheck& transaction) const {
   if (origin == AppendOrigin::replication) return {};
   const ProducerStateEntry* entry = find(batch.producer_id);
-  if (batch.producer_epoch < (entry == nullptr ? no_producer_epoch : entry->epoch))
-    return old_epoch(batch, entry == nullptr ? no_producer_epoch : entry->epoch);
-  if (entry == nullptr || entry->epoch == no_producer_epoch) return {};
-  if (origin == AppendOrigin::client) {
-    if (batch.producer_epoch != entry->epoch) {
-      if (batch.base_sequence != 0) return out_of_order(batch, 0);
-    } else if (!follows(entry->last_sequence(), batch.base_sequence)) {
-      return out_of_order(batch,
-                          static_cast<int32_t>((int64_t{entry->last_sequence()} + 1) % sequence_count));
-    }
+  const ProducerEpoch known = entry == nullptr ? no_producer_epoch : entry->epoch;
+  if (batch.producer_epoch < known) return old_epoch(batch, known);
+  if (batch.is_transactional()) BARNABAS_TRY(check_transaction(batch, entry, transaction));
+  if (origin == AppendOrigin::client) BARNABAS_TRY(check_sequence(batch, entry));
+  if (entry != nullptr && entry->current_txn_first_offset != no_offset && !batch.is_transactional())
+    return fail(ErrorKind::invalid_transaction_state,
+                describe(batch) + ": a batch outside of the transaction that began at offset " +
+                    std::to_string(entry->current_txn_first_offset.value()));
+  return {};
+}
+
+Result<void> ProducerState::check_transaction(const protocol::RecordBatchHeader& batch,
+                                              const ProducerStateEntry* entry,
+                                              const TransactionCheck& transaction) const {
+  if (!transaction.must_be_verified || (entry != nullptr && entry->in_transaction(batch.producer_epoch)))
+    return {};
+  const auto* pending = verifications_.find(batch.producer_id);
+  if (pending != nullptr && pending->guard == transaction.guard) return {};
+  return fail(ErrorKind::invalid_transaction_state,
+              describe(batch) + ": a batch of a transaction that is not open here");
+}
+
+Result<void> ProducerState::check_sequence(const protocol::RecordBatchHeader& batch,
+                                           const ProducerStateEntry* entry) const {
+  if (const auto* pending = verifications_.find(batch.producer_id)) {
+    const bool nothing_known = entry == nullptr || entry->empty();
+    if (pending->adds_partition && nothing_known && batch.base_sequence != 0) return out_of_order(batch, 0);
+    if (batch.base_sequence > pending->lowest_sequence) return out_of_order(batch, pending->lowest_sequence);
   }
-  if (entry->current_txn_first_offset != no_offset && !batch.is_transactional())
-    return fail(ErrorKind::invalid, describe(batch) +
-                                        ": a batch outside of the transaction that began at offset " +
-                                        std::to_string(entry->current_txn_first_offset.value()));
+  if (entry == nullptr || entry->epoch == no_producer_epoch) return {};
+  if (batch.producer_epoch != entry->epoch)
+    return batch.base_sequence == 0 ? Result<void>{} : out_of_order(batch, 0);
+  if (!follows(entry->last_sequence(), batch.base_sequence))
+    return out_of_order(batch, static_cast<int32_t>((int64_t{entry->last_sequence()} + 1) % sequence_count));
   return {};
 }
 
 Result<void> ProducerState::check_marker(const protocol::RecordBatchHeader& batch,
-                                         const EndTransactionMarker& marker, AppendOrigin origin) const {
+                                         const EndTransactionMarker& marker, AppendOrigin origin,
+                                         int16_t marker_version) const {
   if (origin == AppendOrigin::replication) return {};
   const ProducerStateEntry* entry = find(batch.producer_id);
   if (entry == nullptr) return {};
   if (batch.producer_epoch < entry->epoch) return old_epoch(batch, entry->epoch);
+  // The last epoch has no newer one: the coordinator goes on with another producer id.
+  constexpr ProducerEpoch last_epoch{std::numeric_limits<int16_t>::max()};
+  if (marker_version >= 2 && batch.producer_epoch == entry->epoch &&
+      entry->current_txn_first_offset != no_offset && batch.producer_epoch != last_epoch)
+    return old_epoch(batch, entry->epoch);
   if (entry->coordinator_epoch > marker.coordinator_epoch)
-    return fail(ErrorKind::invalid, describe(batch) + ": marker of coordinator epoch " +
-                                        std::to_string(marker.coordinator_epoch) + ", the last seen one is " +
-                                        std::to_string(entry->coordinator_epoch));
+    return fail(ErrorKind::coordinator_fenced,
+                describe(batch) + ": marker of coordinator epoch " +
+                    std::to_string(marker.coordinator_epoch) + ", the last seen one is " +
+                    std::to_string(entry->coordinator_epoch));
   return {};
 }
 
@@ -107,6 +154,7 @@ void ProducerState::append(const protocol::RecordBatchHeader& batch) {
     entry.current_txn_first_offset = batch.base_offset;
     open_transactions_.emplace(batch.base_offset.value(), batch.producer_id);
   }
+  if (batch.is_transactional()) verifications_.clear(batch.producer_id);
 }
 
 std::optional<CompletedTransaction> ProducerState::append_marker(const protocol::RecordBatchHeader& batch,
@@ -119,6 +167,7 @@ std::optional<CompletedTransaction> ProducerState::append_marker(const protocol:
   }
   entry.coordinator_epoch = marker.coordinator_epoch;
   entry.last_timestamp = marker.timestamp;
+  verifications_.clear(batch.producer_id);
   const auto completed = ended_by(batch, marker);
   if (!completed) return std::nullopt;
   entry.current_txn_first_offset = no_offset;
@@ -156,6 +205,7 @@ std::optional<Offset> ProducerState::first_unstable_offset(Offset high_watermark
 }
 
 std::size_t ProducerState::expire(TimestampMs now, int64_t expiration_ms) {
+  verifications_.expire(now, expiration_ms);
   return boost::unordered::erase_if(producers_, [&](const auto& item) {
     const ProducerStateEntry& entry = *item.second;
     return entry.current_txn_first_offset == no_offset && entry.last_timestamp <= now - expiration_ms;

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/types.h"
 #include "protocol/records/record_batch.h"
+#include "storage/transaction_verification.h"
 
 namespace barnabas::storage {
 
@@ -49,6 +50,7 @@ struct ProducerStateEntry {
 
   std::span<const ProducerBatch> known_batches() const { return {batches.data(), batch_count}; }
   bool empty() const { return batch_count == 0; }
+  bool in_transaction(ProducerEpoch of) const { return current_txn_first_offset != no_offset && epoch == of; }
   int32_t last_sequence() const { return empty() ? no_sequence : batches[batch_count - 1u].last_sequence; }
   Offset last_offset() const { return empty() ? no_offset : batches[batch_count - 1u].last_offset; }
   void add_batch(ProducerEpoch epoch, const ProducerBatch& batch);
@@ -84,17 +86,32 @@ struct EndTransactionMarker {
 ///   same epoch, nothing appended yet in it  s must be 0, else out_of_order_sequence
 ///   same epoch                           s must follow the last sequence (0 follows 2^31 - 1), else
 ///   out_of_order_sequence
+/// and before these, while the transaction's coordinator is asked, or was asked in vain (KIP-890):
+///   an earlier batch was asked for       s must not be above the lowest one, else out_of_order_sequence
+///   version 2, no batch known            s must be 0, else out_of_order_sequence
 class ProducerState {
  public:
   /// The batch that a repeated one repeats; nullopt when it is new.
   std::optional<ProducerBatch> find_duplicate(const protocol::RecordBatchHeader& batch) const;
 
-  /// Whether a data batch may be appended. invalid_producer_epoch, out_of_order_sequence, or invalid for a
-  /// batch outside of the producer's open transaction.
-  Result<void> check(const protocol::RecordBatchHeader& batch, AppendOrigin origin) const;
-  /// Whether a marker may be appended: invalid_producer_epoch, or invalid for an older coordinator.
+  /// Before the first batch of a transaction is appended: no_guard if a transaction of the producer is open
+  /// here in this epoch, and nobody has to be asked. Otherwise the guard to append with once the coordinator
+  /// has agreed: `fresh`, which was never given before, or that of a question that is asked already.
+  /// invalid_producer_epoch.
+  Result<VerificationGuard> begin_verification(const TransactionBegin& batch, VerificationGuard fresh,
+                                               TimestampMs now);
+  /// The coordinator refuses for good: the question is forgotten if it still is this one.
+  void refuse_verification(ProducerId id, VerificationGuard guard);
+
+  /// Whether a data batch may be appended. invalid_producer_epoch, out_of_order_sequence, or
+  /// invalid_transaction_state: outside of the producer's open transaction, or within one that is not open
+  /// and not verified.
+  Result<void> check(const protocol::RecordBatchHeader& batch, AppendOrigin origin,
+                     const TransactionCheck& transaction = {}) const;
+  /// Whether a marker may be appended: invalid_producer_epoch, or coordinator_fenced. A marker of transaction
+  /// version 2 in the epoch of the transaction itself is refused, unless that has ended: then it is a repeat.
   Result<void> check_marker(const protocol::RecordBatchHeader& batch, const EndTransactionMarker& marker,
-                            AppendOrigin origin) const;
+                            AppendOrigin origin, int16_t marker_version = 0) const;
 
   /// Takes over a data batch that was appended with these final offsets. Nothing is checked.
   void append(const protocol::RecordBatchHeader& batch);
@@ -115,7 +132,8 @@ class ProducerState {
   std::optional<Offset> first_unstable_offset(Offset high_watermark);
   bool has_unstable() const { return !open_transactions_.empty() || !unreplicated_.empty(); }
 
-  /// Forgets producers whose last batch is older, unless a transaction of theirs is open. Returns how many.
+  /// Forgets producers whose last batch is older, unless a transaction of theirs is open, and questions that
+  /// are older. Returns how many producers.
   std::size_t expire(TimestampMs now, int64_t expiration_ms);
 
   /// Records below are gone. Producers stay known until they expire (KIP-360).
@@ -129,15 +147,23 @@ class ProducerState {
   ProducerStateEntry* find(ProducerId id);
   std::vector<ProducerStateEntry> entries() const;  ///< sorted by producer id
   std::size_t size() const { return producers_.size(); }
+  const TransactionVerifications& verifications() const { return verifications_; }
+  /// From a state that this one replaces.
+  void keep_verifications_of(ProducerState& other) { verifications_ = std::move(other.verifications_); }
 
  private:
   ProducerStateEntry& entry_of(ProducerId id);
+  Result<void> check_transaction(const protocol::RecordBatchHeader& batch, const ProducerStateEntry* entry,
+                                 const TransactionCheck& transaction) const;
+  Result<void> check_sequence(const protocol::RecordBatchHeader& batch,
+                              const ProducerStateEntry* entry) const;
 
   /// Entries apart from the table: most partitions have few producers, and an empty place costs little then.
   boost::unordered_flat_map<int64_t, std::unique_ptr<ProducerStateEntry>> producers_;
   /// By first offset.
   std::map<int64_t, ProducerId> open_transactions_;
   std::map<int64_t, CompletedTransaction> unreplicated_;
+  TransactionVerifications verifications_;
 };
 
 }  // namespace barnabas::storage

@@ -149,7 +149,7 @@ TEST_F(ProducerStateTest, markers_of_older_coordinators_and_epochs_are_refused) 
       .abort = false, .coordinator_epoch = 6, .timestamp = TimestampMs{9}};
   const EndTransactionMarker same{.abort = false, .coordinator_epoch = 7, .timestamp = TimestampMs{9}};
   EXPECT_EQ(state.check_marker(control(2, 3), old_coordinator, AppendOrigin::coordinator).error().kind,
-            ErrorKind::invalid);
+            ErrorKind::coordinator_fenced);
   EXPECT_EQ(state.check_marker(control(2, 2), same, AppendOrigin::coordinator).error().kind,
             ErrorKind::invalid_producer_epoch);
   EXPECT_TRUE(state.check_marker(control(2, 3), same, AppendOrigin::coordinator));
@@ -157,8 +157,135 @@ TEST_F(ProducerStateTest, markers_of_older_coordinators_and_epochs_are_refused) 
 
 TEST_F(ProducerStateTest, a_plain_batch_within_a_transaction_is_refused) {
   state.append(transactional(header(0, 0, 1)));
-  EXPECT_EQ(refusal(header(1, 1, 1)), ErrorKind::invalid);
+  EXPECT_EQ(refusal(header(1, 1, 1)), ErrorKind::invalid_transaction_state);
   EXPECT_TRUE(accepts(transactional(header(1, 1, 1))));
+}
+
+TEST_F(ProducerStateTest, a_marker_of_version_2_has_a_newer_epoch_than_what_it_ends) {
+  state.append(transactional(header(0, 0, 1, 3)));
+  const EndTransactionMarker marker{.abort = false, .coordinator_epoch = 7, .timestamp = TimestampMs{9}};
+  const auto check = [&](int16_t epoch, int16_t version) {
+    return state.check_marker(control(1, epoch), marker, AppendOrigin::coordinator, version);
+  };
+  EXPECT_TRUE(check(3, 1)) << "as it was before";
+  EXPECT_EQ(check(3, 2).error().kind, ErrorKind::invalid_producer_epoch);
+  ASSERT_TRUE(check(4, 2));
+  state.append_marker(control(1, 4), marker);
+  EXPECT_TRUE(check(4, 2)) << "the same marker once more ends nothing and does no harm";
+  EXPECT_EQ(check(3, 2).error().kind, ErrorKind::invalid_producer_epoch);
+}
+
+TEST_F(ProducerStateTest, the_last_epoch_is_ended_by_a_marker_of_its_own) {
+  constexpr int16_t last = std::numeric_limits<int16_t>::max();
+  state.append(transactional(header(0, 0, 1, last)));
+  const EndTransactionMarker marker{.abort = true, .coordinator_epoch = 7, .timestamp = TimestampMs{9}};
+  EXPECT_TRUE(state.check_marker(control(1, last), marker, AppendOrigin::coordinator, 2));
+}
+
+class VerificationTest : public ProducerStateTest {
+ protected:
+  static constexpr TimestampMs now{5'000};
+  VerificationGuard begin(int32_t sequence, int16_t epoch = 0, bool adds_partition = true) {
+    const auto guard = state.begin_verification({.producer_id = ProducerId{1},
+                                                 .epoch = ProducerEpoch{epoch},
+                                                 .sequence = sequence,
+                                                 .adds_partition = adds_partition},
+                                                VerificationGuard{++guards}, now);
+    EXPECT_TRUE(guard) << guard.error().message;
+    return guard.value_or(no_guard);
+  }
+  Result<void> check(const RecordBatchHeader& batch, VerificationGuard guard = no_guard) {
+    return state.check(batch, AppendOrigin::client, {.must_be_verified = true, .guard = guard});
+  }
+  ErrorKind refused(const RecordBatchHeader& batch, VerificationGuard guard = no_guard) {
+    const auto checked = check(batch, guard);
+    EXPECT_FALSE(checked);
+    return checked ? ErrorKind::io : checked.error().kind;
+  }
+  void end(int64_t offset, int16_t epoch) {
+    state.append_marker(control(offset, epoch), {.abort = true, .coordinator_epoch = 1, .timestamp = now});
+  }
+  int64_t guards = 0;
+};
+
+TEST_F(VerificationTest, a_transaction_begins_only_with_a_guard_and_goes_on_without) {
+  const auto first = transactional(header(0, 0, 1));
+  EXPECT_EQ(refused(first), ErrorKind::invalid_transaction_state);
+  const VerificationGuard guard = begin(0);
+  EXPECT_EQ(refused(first), ErrorKind::invalid_transaction_state) << "being asked is not enough";
+  ASSERT_TRUE(check(first, guard));
+  state.append(first);
+  EXPECT_EQ(begin(1), no_guard) << "nobody has to be asked while it is open";
+  EXPECT_TRUE(check(transactional(header(1, 1, 1))));
+}
+
+TEST_F(VerificationTest, without_verification_any_batch_begins_a_transaction) {
+  EXPECT_TRUE(state.check(transactional(header(0, 0, 1)), AppendOrigin::client));
+}
+
+TEST_F(VerificationTest, a_marker_makes_a_guard_worthless_even_if_it_is_asked_again_meanwhile) {
+  const VerificationGuard stale = begin(0);
+  end(0, 0);
+  EXPECT_EQ(refused(transactional(header(1, 0, 1)), stale), ErrorKind::invalid_transaction_state);
+  const VerificationGuard fresh = begin(0);
+  EXPECT_NE(fresh, stale);
+  EXPECT_EQ(refused(transactional(header(1, 0, 1)), stale), ErrorKind::invalid_transaction_state);
+  EXPECT_TRUE(check(transactional(header(1, 0, 1)), fresh));
+}
+
+TEST_F(VerificationTest, a_batch_behind_the_abort_of_its_transaction_is_refused) {
+  const VerificationGuard guard = begin(0, 3, false);
+  state.append(transactional(header(0, 0, 1, 3)));
+  end(1, 3);
+  EXPECT_EQ(refused(transactional(header(2, 1, 1, 3)), guard), ErrorKind::invalid_transaction_state);
+  end(2, 4);
+  EXPECT_EQ(refused(transactional(header(3, 1, 1, 3)), guard), ErrorKind::invalid_producer_epoch);
+}
+
+TEST_F(VerificationTest, an_older_epoch_is_not_even_asked_for) {
+  state.append(header(0, 0, 1, 5));
+  const auto guard = state.begin_verification(
+      {.producer_id = ProducerId{1}, .epoch = ProducerEpoch{4}, .sequence = 0}, VerificationGuard{1}, now);
+  ASSERT_FALSE(guard);
+  EXPECT_EQ(guard.error().kind, ErrorKind::invalid_producer_epoch);
+}
+
+TEST_F(VerificationTest, an_open_transaction_of_an_older_epoch_does_not_speak_for_a_newer_one) {
+  begin(0, 3);
+  state.append(transactional(header(0, 0, 1, 3)));
+  EXPECT_NE(begin(0, 4), no_guard);
+  EXPECT_EQ(refused(transactional(header(1, 0, 1, 4))), ErrorKind::invalid_transaction_state);
+}
+
+TEST_F(VerificationTest, a_later_batch_does_not_come_before_one_that_was_asked_for) {
+  begin(5, 0, false);
+  const VerificationGuard guard = begin(3, 0, false);
+  EXPECT_EQ(refused(transactional(header(0, 5, 1)), guard), ErrorKind::out_of_order_sequence);
+  EXPECT_TRUE(check(transactional(header(0, 3, 1)), guard)) << "an unknown producer may begin anywhere";
+}
+
+TEST_F(VerificationTest, a_transaction_of_version_2_begins_at_zero) {
+  const VerificationGuard guard = begin(3);
+  EXPECT_EQ(refused(transactional(header(0, 3, 1)), guard), ErrorKind::out_of_order_sequence);
+}
+
+TEST_F(VerificationTest, a_newer_epoch_forgets_the_sequences_of_the_older_one) {
+  begin(0, 0, false);
+  const VerificationGuard guard = begin(7, 1, false);
+  EXPECT_TRUE(check(transactional(header(0, 7, 1, 1)), guard));
+}
+
+TEST_F(VerificationTest, what_the_coordinator_refused_and_what_is_old_is_forgotten) {
+  const VerificationGuard guard = begin(0);
+  state.refuse_verification(ProducerId{1}, guard + 1);
+  EXPECT_EQ(state.verifications().size(), 1u) << "that was another question";
+  state.refuse_verification(ProducerId{1}, guard);
+  EXPECT_EQ(state.verifications().size(), 0u);
+  begin(0);
+  state.expire(now + 499, 500);
+  EXPECT_EQ(state.verifications().size(), 1u);
+  state.expire(now + 500, 500);
+  EXPECT_EQ(state.verifications().size(), 0u);
 }
 
 TEST_F(ProducerStateTest, silent_producers_expire_unless_a_transaction_is_open) {

@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "broker/error_map.h"
+#include "broker/handlers/produce_transaction.h"
 #include "broker/handlers/topic_description.h"
+#include "network/event_loops.h"
 #include "protocol/messages/produce_response.h"
 #include "protocol/records/produce_validation.h"
 
@@ -35,16 +37,6 @@ struct PendingProduce {
   /// One for the handler itself, so that nothing is sent before all partitions are waited for.
   std::atomic<int> remaining{1};
 };
-
-/// Whether some batch claims to belong to a transaction.
-bool has_transactional_batch(const ProduceRequest& request) {
-  for (const auto& topic : request.topic_data)
-    for (const auto& partition : topic.partition_data) {
-      const auto header = protocol::RecordBatchHeader::parse(partition.records.bytes());
-      if (header && header->is_transactional()) return true;
-    }
-  return false;
-}
 
 /// What has to be on disk before the answer may leave.
 struct DurableWait {
@@ -92,16 +84,21 @@ protocol::ProduceRules rules_of(const TopicSettings& settings, int16_t version, 
   return rules;
 }
 
+ReplicaManager::Found find_partition(const Call& call, const ProduceRequest::TopicProduceData& topic,
+                                     PartitionIndex index) {
+  const ReplicaManager& replicas = call.services().replicas;
+  return call.version() >= first_version_by_id ? replicas.find(topic.topic_id, index)
+                                               : replicas.find(topic.name, index);
+}
+
 class Produce {
  public:
-  Produce(Call& call, ProduceRequest& request)
-      : call_(call), request_(request), now_(wall_clock_now()), wait_for_disk_(request.acks == -1) {
-    // Nobody may write into a transaction without its id (Kafka asks for the right to use it); with one,
-    // there is no transaction yet that this broker could have begun.
-    if (has_transactional_batch(request))
-      refused_ = request.transactional_id ? ErrorCode::invalid_txn_state
-                                          : ErrorCode::transactional_id_authorization_failed;
-  }
+  Produce(Call& call, const ProduceRequest& request, const ProduceTransaction& transaction)
+      : call_(call),
+        request_(request),
+        transaction_(transaction),
+        now_(wall_clock_now()),
+        wait_for_disk_(request.acks == -1) {}
 
   ProduceResponse run() {
     ProduceResponse response;
@@ -118,6 +115,7 @@ class Produce {
         partition_at_ = answer.partition_responses.size() - 1;
         append(topic, partition, result);
         failed_ |= result.error_code != 0;
+        ++nth_;
       }
     }
     return response;
@@ -129,12 +127,15 @@ class Produce {
  private:
   void append(const ProduceRequest::TopicProduceData& topic, const ProduceRequest::PartitionProduceData& data,
               PartitionAnswer& answer) {
-    if (refused_ != ErrorCode::none) return set_error(answer, refused_);
-    const PartitionIndex index{data.index};
-    auto found = call_.version() >= first_version_by_id
-                     ? call_.services().replicas.find(topic.topic_id, index)
-                     : call_.services().replicas.find(topic.name, index);
+    if (transaction_.refused() != ErrorCode::none) return set_error(answer, transaction_.refused());
+    auto found = find_partition(call_, topic, PartitionIndex{data.index});
     if (!found.partition) return set_error(answer, found.error);
+    const ProduceTransaction::Verdict& verdict = transaction_.verdict(nth_);
+    if (verdict.error != ErrorCode::none) {
+      set_error(answer, verdict.error);
+      if (!verdict.message.empty()) answer.error_message = protocol::String(verdict.message);
+      return;
+    }
     Partition& partition = *found.partition;
     auto batch = protocol::validate_produced_records(
         records_of(data),
@@ -147,7 +148,8 @@ class Produce {
       return set_error(answer, ErrorCode::invalid_topic_exception);
     if (!batch) return set_failure(answer, batch.error(), partition.log().log_start_offset());
 
-    const auto appended = partition.append(batch->bytes, wait_for_disk_, now_);
+    const auto appended = partition.append(batch->bytes, wait_for_disk_, now_, storage::AppendOrigin::client,
+                                           verdict.check);
     if (!appended) {
       set_error(answer, error_code_of(appended.error().kind));
       answer.log_start_offset = partition.log().log_start_offset().value();
@@ -169,11 +171,12 @@ class Produce {
   }
 
   Call& call_;
-  ProduceRequest& request_;
+  const ProduceRequest& request_;
+  const ProduceTransaction& transaction_;
   const TimestampMs now_;
   const bool wait_for_disk_;
-  ErrorCode refused_ = ErrorCode::none;
   bool failed_ = false;
+  std::size_t nth_ = 0;  ///< of all partitions of the request
   std::size_t topic_at_ = 0;
   std::size_t partition_at_ = 0;
   std::vector<DurableWait> waits_;
@@ -201,12 +204,10 @@ void answer_when_durable(Call call, ProduceResponse response, std::vector<Durabl
   pending->finish_one();
 }
 
-}  // namespace
-
-void ProduceHandler::handle(Call call, Request request) {
+void append_and_answer(Call call, const ProduceRequest& request, const ProduceTransaction& transaction) {
   const int16_t acks = request.acks;
   const Instant deadline = deadline_of(call, request.timeout_ms);
-  Produce produce(call, request);
+  Produce produce(call, request, transaction);
   ProduceResponse response = produce.run();
   if (acks == 0) {
     if (produce.failed())
@@ -215,6 +216,44 @@ void ProduceHandler::handle(Call call, Request request) {
   }
   if (produce.waits().empty()) return call.reply(response);
   answer_when_durable(std::move(call), std::move(response), std::move(produce.waits()), deadline);
+}
+
+/// A request whose transaction is being verified. Nothing of it is appended yet, and its connection starts no
+/// other one: so batches stay in the order in which the producer sent them.
+struct UnverifiedProduce {
+  Call call;
+  ProduceRequest request;
+  ProduceTransaction transaction;
+};
+
+void append_when_verified(TransactionVerifier& verifier, Call call, ProduceRequest request,
+                          ProduceTransaction transaction) {
+  auto question = transaction.question();
+  const auto waiting =
+      std::make_shared<UnverifiedProduce>(std::move(call), std::move(request), std::move(transaction));
+  verifier.verify(std::move(question), [waiting](TransactionVerifier::Verified verified) {
+    waiting->call.connection().loop->post([waiting, verified = std::move(verified)] {
+      waiting->transaction.answered(verified);
+      append_and_answer(std::move(waiting->call), waiting->request, waiting->transaction);
+    });
+  });
+}
+
+}  // namespace
+
+void ProduceHandler::handle(Call call, Request request) {
+  const Services& services = call.services();
+  const auto find = [&](const ProduceTransaction::Topic& topic, PartitionIndex index) {
+    return find_partition(call, topic, index).partition;
+  };
+  ProduceTransaction transaction(request, {.version = call.version(), .verify = services.verify_transactions},
+                                 find, wall_clock_now());
+  if (!transaction.must_ask()) return append_and_answer(std::move(call), request, transaction);
+  if (services.transaction_verifier != nullptr)
+    return append_when_verified(*services.transaction_verifier, std::move(call), std::move(request),
+                                std::move(transaction));
+  transaction.answered(ErrorCode::invalid_txn_state);
+  append_and_answer(std::move(call), request, transaction);
 }
 
 }  // namespace barnabas::broker

@@ -12,6 +12,8 @@ namespace barnabas::broker {
 ///  answered
 ///    from the page cache. acks=-1: answered when it is on disk; the next request of the connection starts
 ///    meanwhile.
+///  - A transactional batch whose transaction is not open in its partition waits for the coordinator's word
+///  (produce_transaction.h); meanwhile the connection starts no other request, so nothing overtakes it.
 ///  - v8: record errors and message. v13: topics by id.
 ///  - null records are refused with invalid_record (Kafka never answers them).
 struct ProduceHandler {

@@ -1,0 +1,37 @@
+#include "storage/transaction_verification.h"
+
+#include <algorithm>
+
+namespace barnabas::storage {
+
+VerificationGuard TransactionVerifications::begin(const TransactionBegin& batch, VerificationGuard fresh,
+                                                  TimestampMs now) {
+  const auto [item, is_new] = pending_.try_emplace(batch.producer_id.value());
+  Pending& pending = item->second;
+  if (is_new) {
+    pending = {.guard = fresh,
+               .since = now,
+               .epoch = batch.epoch,
+               .lowest_sequence = batch.sequence,
+               .adds_partition = batch.adds_partition};
+  } else if (batch.epoch == pending.epoch) {
+    pending.lowest_sequence = std::min(pending.lowest_sequence, batch.sequence);
+  } else if (batch.epoch > pending.epoch) {
+    pending.epoch = batch.epoch;
+    pending.lowest_sequence = batch.sequence;
+    pending.adds_partition = batch.adds_partition;
+  }
+  return pending.guard;
+}
+
+const TransactionVerifications::Pending* TransactionVerifications::find(ProducerId id) const {
+  const auto found = pending_.find(id.value());
+  return found == pending_.end() ? nullptr : &found->second;
+}
+
+void TransactionVerifications::expire(TimestampMs now, int64_t expiration_ms) {
+  boost::unordered::erase_if(pending_,
+                             [&](const auto& item) { return item.second.since <= now - expiration_ms; });
+}
+
+}  // namespace barnabas::storage
