@@ -46,16 +46,28 @@ GROUPS = {
     "ConsumerGroupDescribe": (69, 0, 1),
 }
 
+# Of transactions.
+TRANSACTIONS = {
+    "AddPartitionsToTxn": (24, 0, 5),
+    "AddOffsetsToTxn": (25, 0, 4),
+    "EndTxn": (26, 0, 5),
+    "WriteTxnMarkers": (27, 1, 2),
+    "TxnOffsetCommit": (28, 0, 6),
+    "DescribeTransactions": (65, 0, 0),
+    "ListTransactions": (66, 0, 2),
+}
+
 # Produce 0 to 2 are announced for the sake of old clients' negotiation, but sending one closes the connection.
 PRODUCE_FIRST_SERVED = 3
 PRODUCE_FIRST_WITH_TOPIC_ID = 13
+PRODUCE_FIRST_THAT_ADDS = 12  # its partitions to the transaction, by itself
 FETCH_FIRST_WITH_SESSION = 7
 FETCH_FIRST_WITH_TOPIC_ID = 13
 
 
 def versions(api):
     """Every version that is served."""
-    _, first, last = ANNOUNCED.get(api) or GROUPS[api]
+    _, first, last = (ANNOUNCED | GROUPS | TRANSACTIONS)[api]
     return range(PRODUCE_FIRST_SERVED if api == "Produce" else first, last + 1)
 
 

@@ -49,6 +49,19 @@ _TABLE = {
     "static-member-joins-again": {"kafka": codes.UNRELEASED_INSTANCE_ID, "barnabas": codes.NONE},
     # How many times its delay a first rebalance waits when all members come at once.
     "first-rebalance-delays": {"kafka": 2, "barnabas": 1},
+    # What a request is told that meets an outcome that is just being carried out, or that sets one going: Kafka lets its
+    # client come again.
+    "busy-transaction": {"kafka": codes.CONCURRENT_TRANSACTIONS, "barnabas": codes.NONE},
+    # InitProducerId with the last epoch but one of a producer id, asked for once more: Kafka's state machine throws.
+    "last-epoch-once-more": {"kafka": codes.UNKNOWN_SERVER_ERROR, "barnabas": codes.NONE},
+    # Epochs and ids of markers that nobody has; Kafka's appending code throws.
+    "impossible-marker": {"kafka": codes.UNKNOWN_SERVER_ERROR, "barnabas": codes.INVALID_REQUEST},
+    # AddPartitionsToTxn of no transaction, WriteTxnMarkers with a partition twice: Kafka never answers.
+    "transactions-unanswered": {"kafka": False, "barnabas": True},
+    # After a batch of an epoch to come was refused, Kafka refuses what the producer sends until its transaction ends.
+    "after-an-epoch-to-come": {"kafka": codes.OUT_OF_ORDER_SEQUENCE_NUMBER, "barnabas": codes.NONE},
+    # A transactional id of which something was refused because transaction.version 0 is finalized: Kafka's waits for ever.
+    "after-an-unsupported-transaction": {"kafka": codes.CONCURRENT_TRANSACTIONS, "barnabas": codes.NONE},
     # A payload that its codec cannot read.
     "undecodable": {"kafka": (codes.UNKNOWN_SERVER_ERROR, codes.INVALID_RECORD), "barnabas": _CORRUPT},
     # Golden bad batches: the codes allowed instead of Kafka's own.
