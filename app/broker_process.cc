@@ -20,6 +20,7 @@
 #include "app/refused_settings.h"
 #include "base/log.h"
 #include "broker/coordinators/group_coordinator.h"
+#include "broker/coordinators/transaction_coordinator.h"
 #include "broker/directory_assignments.h"
 #include "broker/dispatcher.h"
 #include "broker/producer_ids.h"
@@ -193,9 +194,14 @@ struct BrokerProcess::Parts {
   ~Parts() {
     if (connection_limiter) connection_limiter->let_go();
     // Before the loops that the requests belong to which wait there.
-    if (groups) groups->stop();
+    stop_coordinators();
   }
 
+  /// Transactions first, which ask groups.
+  void stop_coordinators() {
+    if (transactions) transactions->stop();
+    if (groups) groups->stop();
+  }
   Result<void> open_all();
   Result<void> find_metadata();
   Result<void> open_storage();
@@ -234,6 +240,7 @@ struct BrokerProcess::Parts {
   std::optional<broker::FetchSessionCache> fetch_sessions;
   std::optional<broker::ProducerIds> producer_ids;
   std::optional<broker::GroupCoordinator> groups;
+  std::optional<broker::TransactionCoordinator> transactions;
   std::optional<broker::Services> services;
   std::optional<broker::Dispatcher> dispatcher;
   std::optional<network::EventLoops> loops;
@@ -410,6 +417,7 @@ Result<void> BrokerProcess::Parts::open_server() {
       static_cast<std::size_t>(config.integer("max.incremental.fetch.session.cache.slots")), seed);
   producer_ids.emplace(node, *gateway, publisher);
   groups.emplace(node, config, publisher, *gateway, *replicas);
+  transactions.emplace(node, config, publisher, *gateway, *replicas, *groups, *producer_ids);
   services.emplace(broker::Services{
       .node = node,
       .cluster_id = logs->cluster_id(),
@@ -423,6 +431,8 @@ Result<void> BrokerProcess::Parts::open_server() {
       .fetch_sessions = *fetch_sessions,
       .producer_ids = *producer_ids,
       .groups = *groups,
+      .transactions = *transactions,
+      .transaction_verifier = &*transactions,
       .auto_create_topics = config.boolean("auto.create.topics.enable"),
       .delete_topics = config.boolean("delete.topic.enable"),
       .check_record_contents = config.boolean("log.validate.contents"),
@@ -472,6 +482,7 @@ Result<void> BrokerProcess::Parts::join_cluster() {
   assignments->begin();
   BARNABAS_TRY(lifecycle->unfence());
   groups->begin();
+  transactions->begin();
   return {};
 }
 
@@ -542,7 +553,7 @@ bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
     clean = false;
   };
   parts.server->begin_stop();
-  parts.groups->stop();
+  parts.stop_coordinators();
   if (!parts.server->wait_stopped(deadline))
     log_.warn("stopping: connections were closed with answers outstanding");
   parts.cleaner->stop();

@@ -18,6 +18,7 @@ namespace barnabas::broker {
 
 class GroupCoordinator;
 class ProducerIds;
+class TransactionCoordinator;
 class TransactionVerifier;
 
 /// One address under which clients reach this broker.
@@ -43,6 +44,7 @@ struct Services {
   FetchSessionCache& fetch_sessions;
   ProducerIds& producer_ids;
   GroupCoordinator& groups;
+  TransactionCoordinator& transactions;
   /// Null: there are no transactions, and batches of some are refused.
   TransactionVerifier* transaction_verifier = nullptr;
 

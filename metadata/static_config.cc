@@ -134,6 +134,15 @@ constexpr auto effective = std::to_array<std::string_view>({
     "socket.receive.buffer.bytes",
     "socket.request.max.bytes",
     "socket.send.buffer.bytes",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+    "transaction.max.timeout.ms",
+    "transaction.partition.verification.enable",
+    "transaction.remove.expired.transaction.cleanup.interval.ms",
+    "transaction.state.log.min.isr",
+    "transaction.state.log.num.partitions",
+    "transaction.state.log.replication.factor",
+    "transaction.state.log.segment.bytes",
+    "transactional.id.expiration.ms",
 });
 static_assert(std::ranges::is_sorted(effective));
 

@@ -172,8 +172,17 @@ class ShardHost : public std::enable_shared_from_this<ShardHost<Shard>> {
 
   /// Whether a log that refused something so cannot be gone on with.
   static bool is_lost_by(ErrorKind kind) {
-    return kind != ErrorKind::too_large && kind != ErrorKind::no_space &&
-           kind != ErrorKind::invalid_producer_epoch && kind != ErrorKind::invalid;
+    switch (kind) {
+      case ErrorKind::too_large:
+      case ErrorKind::no_space:
+      case ErrorKind::invalid:
+      case ErrorKind::invalid_producer_epoch:
+      case ErrorKind::invalid_transaction_state:
+      case ErrorKind::coordinator_fenced:
+        return false;
+      default:
+        return true;
+    }
   }
 
   std::string name() const {

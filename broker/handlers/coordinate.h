@@ -12,12 +12,25 @@
 
 #include "broker/call.h"
 #include "broker/coordinators/group_coordinator.h"
+#include "broker/coordinators/transaction_coordinator.h"
 #include "coordinator/decision.h"
 #include "coordinator/group_shard.h"
 #include "coordinator/shard_environment.h"
+#include "coordinator/transaction_shard.h"
 #include "protocol/error_code.h"
 
 namespace barnabas::broker {
+
+/// Who runs the shards of this kind.
+template <class Shard>
+auto& coordinator_of(const Services& services) {
+  if constexpr (std::same_as<Shard, coordinator::GroupShard>) {
+    return services.groups;
+  } else {
+    static_assert(std::same_as<Shard, coordinator::TransactionShard>);
+    return services.transactions;
+  }
+}
 
 /// A request that coordinators answer, with all that its answers borrow from: it lives until it is answered.
 template <class Request>
@@ -32,7 +45,7 @@ class CoordinatedCall {
         client_host_("/" + call_.connection().peer_address) {}
 
   int16_t version() const { return call_.version(); }
-  GroupCoordinator& groups() const { return call_.services().groups; }
+  const Services& services() const { return call_.services(); }
   coordinator::RequestContext context(const coordinator::Now& now) const {
     return {.version = call_.version(), .client_id = client_id_, .client_host = client_host_, .now = now};
   }
@@ -47,30 +60,30 @@ class CoordinatedCall {
   const std::string client_host_;
 };
 
-/// Has a request of one group answered by the shard that has the group.
-///  - `operation`: Decision(GroupShard&, const RequestContext&, const Request&, Reply<Response>), usually a
-///  method
+/// Has a request about one group, or one transactional id, answered by the shard that has it.
+///  - `operation`: Decision(Shard&, const RequestContext&, const Request&, Reply<Response>), usually a method
 ///    of the shard; on the shard's thread; the request, and all that it borrows from, stays until the reply
 ///    is given.
 ///  - `failure`: Response(const Request&, ErrorCode), the answer when there is no other; from any thread. It
 ///    gets coordinator_load_in_progress, not_coordinator, coordinator_not_available,
 ///    unknown_server_error, and whatever the operation gives to Reply::with_error.
-/// `group` may borrow from the request. A group id that is not allowed is for the handler to refuse.
-template <class Request, class Operation, class Failure>
-void coordinate(Call call, Request request, std::string_view group, Operation operation, Failure failure) {
+/// `key` may borrow from the request. One that is not allowed is for the handler to refuse.
+template <class Shard = coordinator::GroupShard, class Request, class Operation, class Failure>
+void coordinate(Call call, Request request, std::string_view key, Operation operation, Failure failure) {
   using Response = typename Request::Response;
   const auto kept = std::make_shared<CoordinatedCall<Request>>(std::move(call), std::move(request));
-  kept->groups().schedule(
-      group,
-      [kept, operation, failure](coordinator::GroupShard& shard,
-                                 const coordinator::Now& now) mutable -> coordinator::Decision {
-        coordinator::Reply<Response> reply(
-            [kept, failure](std::expected<Response, protocol::ErrorCode> answer) {
-              kept->reply(answer ? *answer : failure(kept->request, answer.error()));
-            });
-        return std::invoke(operation, shard, kept->context(now), kept->request, std::move(reply));
-      },
-      [kept, failure](protocol::ErrorCode error) { kept->reply(failure(kept->request, error)); });
+  coordinator_of<Shard>(kept->services())
+      .schedule(
+          key,
+          [kept, operation, failure](Shard& shard,
+                                     const coordinator::Now& now) mutable -> coordinator::Decision {
+            coordinator::Reply<Response> reply(
+                [kept, failure](std::expected<Response, protocol::ErrorCode> answer) {
+                  kept->reply(answer ? *answer : failure(kept->request, answer.error()));
+                });
+            return std::invoke(operation, shard, kept->context(now), kept->request, std::move(reply));
+          },
+          [kept, failure](protocol::ErrorCode error) { kept->reply(failure(kept->request, error)); });
 }
 
 /// A response that says nothing but what went wrong.
@@ -113,57 +126,60 @@ class JoinedAnswer {
 /// Some APIs take the empty group id as one like others, some do not know it.
 enum class EmptyGroupId { refused, allowed };
 
-/// The same for a request about many groups. For each index i of `groups`:
-///  - `operation`: Decision(GroupShard&, const RequestContext&, const Request&, std::size_t i, Reply<Part>)
+/// The same for a request about many. For each index i of `keys`:
+///  - `operation`: Decision(Shard&, const RequestContext&, const Request&, std::size_t i, Reply<Part>)
 ///  - `failure`: Part(const Request&, std::size_t i, ErrorCode)
 /// and then once
-///  - `join`: Response(const Request&, std::vector<Part>&&), the parts in the order of `groups`.
+///  - `join`: Response(const Request&, std::vector<Part>&&), the parts in the order of `keys`.
 /// An empty group id that is refused is answered with invalid_group_id.
-template <class Part, class Request, class Operation, class Failure, class Join>
-void coordinate_each(Call call, Request request, const std::vector<std::string_view>& groups,
+template <class Part, class Shard = coordinator::GroupShard, class Request, class Operation, class Failure,
+          class Join>
+void coordinate_each(Call call, Request request, const std::vector<std::string_view>& keys,
                      Operation operation, Failure failure, Join join,
                      EmptyGroupId empty_id = EmptyGroupId::refused) {
   const auto answer = std::make_shared<JoinedAnswer<Request, Part, Join>>(std::move(call), std::move(request),
-                                                                          groups.size(), std::move(join));
-  for (std::size_t i = 0; i < groups.size(); ++i) {
+                                                                          keys.size(), std::move(join));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
     auto put = [answer, failure, i](std::expected<Part, protocol::ErrorCode> part) {
       answer->put(i, part ? std::move(*part) : failure(answer->call.request, i, part.error()));
     };
-    if (groups[i].empty() && empty_id == EmptyGroupId::refused) {
+    if (keys[i].empty() && empty_id == EmptyGroupId::refused) {
       put(std::unexpected(protocol::ErrorCode::invalid_group_id));
       continue;
     }
-    answer->call.groups().schedule(
-        groups[i],
-        [answer, operation, put, i](coordinator::GroupShard& shard,
-                                    const coordinator::Now& now) mutable -> coordinator::Decision {
-          return operation(shard, answer->call.context(now), answer->call.request, i,
-                           coordinator::Reply<Part>(put));
-        },
-        [put](protocol::ErrorCode error) mutable { put(std::unexpected(error)); });
+    coordinator_of<Shard>(answer->call.services())
+        .schedule(
+            keys[i],
+            [answer, operation, put, i](Shard& shard,
+                                        const coordinator::Now& now) mutable -> coordinator::Decision {
+              return operation(shard, answer->call.context(now), answer->call.request, i,
+                               coordinator::Reply<Part>(put));
+            },
+            [put](protocol::ErrorCode error) mutable { put(std::unexpected(error)); });
   }
   answer->finish_one();
 }
 
-/// The same for a request about all groups that are here: for each shard.
-///  - `operation`: Decision(GroupShard&, const RequestContext&, const Request&, Reply<Part>)
+/// The same for a request about all that are here: for each shard.
+///  - `operation`: Decision(Shard&, const RequestContext&, const Request&, Reply<Part>)
 ///  - `join`: Response(const Request&, std::vector<std::expected<Part, ErrorCode>>&&)
-template <class Part, class Request, class Operation, class Join>
+template <class Part, class Shard = coordinator::GroupShard, class Request, class Operation, class Join>
 void coordinate_all(Call call, Request request, Operation operation, Join join) {
   using Outcome = std::expected<Part, protocol::ErrorCode>;
-  const std::vector<PartitionIndex> partitions = call.services().groups.led();
+  const std::vector<PartitionIndex> partitions = coordinator_of<Shard>(call.services()).led();
   const auto answer = std::make_shared<JoinedAnswer<Request, Outcome, Join>>(
       std::move(call), std::move(request), partitions.size(), std::move(join));
   for (std::size_t i = 0; i < partitions.size(); ++i) {
-    answer->call.groups().schedule(
-        partitions[i],
-        [answer, operation, i](coordinator::GroupShard& shard,
-                               const coordinator::Now& now) mutable -> coordinator::Decision {
-          return operation(
-              shard, answer->call.context(now), answer->call.request,
-              coordinator::Reply<Part>([answer, i](Outcome part) { answer->put(i, std::move(part)); }));
-        },
-        [answer, i](protocol::ErrorCode error) { answer->put(i, std::unexpected(error)); });
+    coordinator_of<Shard>(answer->call.services())
+        .schedule(
+            partitions[i],
+            [answer, operation, i](Shard& shard,
+                                   const coordinator::Now& now) mutable -> coordinator::Decision {
+              return operation(
+                  shard, answer->call.context(now), answer->call.request,
+                  coordinator::Reply<Part>([answer, i](Outcome part) { answer->put(i, std::move(part)); }));
+            },
+            [answer, i](protocol::ErrorCode error) { answer->put(i, std::unexpected(error)); });
   }
   answer->finish_one();
 }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "broker/coordinators/group_coordinator.h"
+#include "broker/coordinators/transaction_coordinator.h"
 #include "broker/handlers/topic_description.h"
 #include "protocol/messages/find_coordinator_response.h"
 
@@ -19,13 +20,12 @@ constexpr int8_t transaction_type = 1;
 constexpr int8_t share_type = 2;
 constexpr int16_t first_batched_version = 4;
 
-/// What all keys of a type are answered with, wherever they would be; none: it depends.
+/// What all keys of a type are answered with, wherever they would be; none: it depends on the key.
 ErrorCode error_of_type(int8_t type) {
   switch (type) {
     case group_type:
-      return ErrorCode::none;
     case transaction_type:
-      return ErrorCode::coordinator_not_available;
+      return ErrorCode::none;
     case share_type:
     default:
       return ErrorCode::invalid_request;
@@ -37,11 +37,12 @@ struct Found {
   std::optional<BrokerAddress> at;
 };
 
-Found find_group(const Call& call, const metadata::MetadataImage& image, std::string_view group) {
+template <class Coordinator>
+Found find_key(const Call& call, const metadata::MetadataImage& image, Coordinator& coordinator,
+               std::string_view key) {
   const Found not_available{ErrorCode::coordinator_not_available, std::nullopt};
-  GroupCoordinator& groups = call.services().groups;
-  const auto index = groups.partition_of(group);
-  const auto* partition = index ? image.partition(groups.topic().name(), *index) : nullptr;
+  const auto index = coordinator.partition_of(key);
+  const auto* partition = index ? image.partition(coordinator.topic().name(), *index) : nullptr;
   if (partition == nullptr) return not_available;
   for (const BrokerAddress& address : broker_addresses(call, image))
     if (address.id == partition->leader) return {ErrorCode::none, address};
@@ -61,7 +62,10 @@ FindCoordinatorResponse make_response(const Call& call, const FindCoordinatorReq
   const auto image = call.services().metadata.current();
   const ErrorCode error = error_of_type(request.key_type);
   const auto find = [&](std::string_view key) {
-    return error == ErrorCode::none ? find_group(call, *image, key) : Found{error, std::nullopt};
+    if (error != ErrorCode::none) return Found{error, std::nullopt};
+    const Services& services = call.services();
+    return request.key_type == group_type ? find_key(call, *image, services.groups, key)
+                                          : find_key(call, *image, services.transactions, key);
   };
   FindCoordinatorResponse response;
   if (call.version() < first_batched_version) {
@@ -87,7 +91,9 @@ FindCoordinatorResponse make_response(const Call& call, const FindCoordinatorReq
 
 void FindCoordinatorHandler::handle(Call call, Request request) {
   if (error_of_type(request.key_type) != ErrorCode::none) return call.reply(make_response(call, request));
-  CoordinatorTopic& topic = call.services().groups.topic();
+  const Services& services = call.services();
+  CoordinatorTopic& topic =
+      request.key_type == group_type ? services.groups.topic() : services.transactions.topic();
   topic.make([call = std::move(call), request = std::move(request)]() mutable {
     call.reply(make_response(call, request));
   });

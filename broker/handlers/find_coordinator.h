@@ -5,12 +5,10 @@
 
 namespace barnabas::broker {
 
-/// FindCoordinator (10), v0–v6: which broker has a group. Before v4 one key a request; key types came with
-/// v1. Makes __consumer_offsets when it is not there, and answers once it is; Kafka lets the client ask
-/// again.
-///  - Not implemented: coordinators of transactions, which are answered with coordinator_not_available, and
-///  of
-///    share groups, which are refused as by a Kafka without them.
+/// FindCoordinator (10), v0–v6: which broker has a group, or a transactional id. Before v4 one key a request;
+/// key types came with v1. Makes the coordinators' topic when it is not there, and answers once it is; Kafka
+/// lets the client ask again.
+///  - Not implemented: coordinators of share groups, which are refused as by a Kafka without them.
 struct FindCoordinatorHandler {
   using Request = protocol::FindCoordinatorRequest;
   static void handle(Call call, Request request);

@@ -1,33 +1,42 @@
 #include "broker/handlers/init_producer_id.h"
 
+#include "broker/handlers/coordinate.h"
 #include "broker/producer_ids.h"
 #include "protocol/messages/init_producer_id_response.h"
 
 namespace barnabas::broker {
 namespace {
 
+using coordinator::TransactionShard;
 using protocol::ErrorCode;
+using protocol::InitProducerIdResponse;
 
-void answer(Call& call, ErrorCode error, ProducerId id) {
-  protocol::InitProducerIdResponse response;
-  response.error_code = static_cast<int16_t>(error);
-  response.producer_id = id.value();
-  response.producer_epoch = error == ErrorCode::none ? 0 : -1;
-  call.reply(response);
+InitProducerIdResponse failed(ErrorCode error) {
+  auto response = error_response<InitProducerIdResponse>(error);
+  response.producer_epoch = no_producer_epoch.value();
+  return response;
+}
+
+void answer_idempotent(Call call) {
+  ProducerIds& ids = call.services().producer_ids;
+  ids.next([call = std::move(call)](ProducerId id, ErrorCode error) mutable {
+    if (error != ErrorCode::none) return call.reply(failed(error));
+    InitProducerIdResponse response;
+    response.producer_id = id.value();
+    call.reply(response);
+  });
 }
 
 }  // namespace
 
 void InitProducerIdHandler::handle(Call call, Request request) {
-  if (request.transactional_id) {
-    const bool empty = request.transactional_id->empty();
-    return answer(call, empty ? ErrorCode::invalid_request : ErrorCode::coordinator_not_available,
-                  no_producer_id);
-  }
   if ((request.producer_id == -1) != (request.producer_epoch == -1))
-    return answer(call, ErrorCode::invalid_request, no_producer_id);
-  ProducerIds& ids = call.services().producer_ids;
-  ids.next([call = std::move(call)](ProducerId id, ErrorCode error) mutable { answer(call, error, id); });
+    return call.reply(failed(ErrorCode::invalid_request));
+  if (!request.transactional_id) return answer_idempotent(std::move(call));
+  if (request.transactional_id->empty()) return call.reply(failed(ErrorCode::invalid_request));
+  const std::string_view id = *request.transactional_id;
+  coordinate<TransactionShard>(std::move(call), std::move(request), id, &TransactionShard::init_producer_id,
+                               [](const Request&, ErrorCode error) { return failed(error); });
 }
 
 }  // namespace barnabas::broker

@@ -5,8 +5,8 @@
 
 namespace barnabas::broker {
 
-/// InitProducerId (22), v0–v5, for idempotent producers: a new id with epoch 0 (KIP-98, KIP-360).
-///  - Not implemented: transactional ids, which are answered with coordinator_not_available.
+/// InitProducerId (22), v0–v5: for idempotent producers a new id with epoch 0 (KIP-98, KIP-360); for
+/// transactional ids the coordinator's answer, which fences all older producers of the id.
 struct InitProducerIdHandler {
   using Request = protocol::InitProducerIdRequest;
   /// Version 6 (two-phase commit) is unstable in Kafka 4.4 and not offered.

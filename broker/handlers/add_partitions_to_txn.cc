@@ -1,0 +1,83 @@
+#include "broker/handlers/add_partitions_to_txn.h"
+
+#include <optional>
+
+#include "broker/handlers/coordinate.h"
+#include "protocol/messages/add_partitions_to_txn_response.h"
+
+namespace barnabas::broker {
+namespace {
+
+using coordinator::TransactionShard;
+using protocol::AddPartitionsToTxnRequest;
+using protocol::AddPartitionsToTxnResponse;
+using protocol::ErrorCode;
+using Transaction = AddPartitionsToTxnRequest::AddPartitionsToTxnTransaction;
+using Added = AddPartitionsToTxnResponse::AddPartitionsToTxnResult;
+
+constexpr int16_t first_of_brokers = 4;
+
+/// What a client says of its one transaction, as a broker would say it.
+void make_batched(AddPartitionsToTxnRequest& request) {
+  Transaction& one = request.transactions.emplace_back();
+  one.transactional_id = std::move(request.v3_and_below_transactional_id);
+  one.producer_id = request.v3_and_below_producer_id;
+  one.producer_epoch = request.v3_and_below_producer_epoch;
+  one.topics = std::move(request.v3_and_below_topics);
+}
+
+/// Nothing when all partitions exist. Otherwise none of them is added.
+std::optional<Added> missing_partitions(const Transaction& transaction,
+                                        const metadata::MetadataImage& image) {
+  bool all_exist = true;
+  Added result = refuse_transaction(transaction, ErrorCode::operation_not_attempted);
+  for (auto& topic : result.topic_results) {
+    const metadata::TopicImage* known = image.topic(topic.name);
+    for (auto& partition : topic.results_by_partition) {
+      if (known != nullptr && known->partition(PartitionIndex{partition.partition_index}) != nullptr)
+        continue;
+      all_exist = false;
+      partition.partition_error_code = to_wire(ErrorCode::unknown_topic_or_partition);
+    }
+  }
+  return all_exist ? std::nullopt : std::optional(std::move(result));
+}
+
+AddPartitionsToTxnResponse join(std::vector<Added>&& added, int16_t version) {
+  AddPartitionsToTxnResponse response;
+  if (version >= first_of_brokers) {
+    response.results_by_transaction = std::move(added);
+    return response;
+  }
+  response.results_by_topic_v3_and_below = std::move(added.front().topic_results);
+  return response;
+}
+
+}  // namespace
+
+void AddPartitionsToTxnHandler::handle(Call call, Request request) {
+  const int16_t version = call.version();
+  if (version < first_of_brokers) make_batched(request);
+  std::vector<std::string_view> ids;
+  ids.reserve(request.transactions.size());
+  for (const Transaction& transaction : request.transactions) ids.push_back(transaction.transactional_id);
+  const auto image = call.services().metadata.current();
+  coordinate_each<Added, TransactionShard>(
+      std::move(call), std::move(request), ids,
+      [image](TransactionShard& shard, const coordinator::RequestContext& context, const Request& asked,
+              std::size_t i, coordinator::Reply<Added> reply) {
+        const Transaction& transaction = asked.transactions[i];
+        if (auto missing = missing_partitions(transaction, *image))
+          return coordinator::Decision::answer(reply.with(std::move(*missing)));
+        return shard.add_partitions(context, transaction, std::move(reply));
+      },
+      [image](const Request& asked, std::size_t i, ErrorCode error) {
+        const Transaction& transaction = asked.transactions[i];
+        if (auto missing = missing_partitions(transaction, *image)) return std::move(*missing);
+        return refuse_transaction(transaction,
+                                  error == ErrorCode::invalid_group_id ? ErrorCode::invalid_request : error);
+      },
+      [version](const Request&, std::vector<Added>&& added) { return join(std::move(added), version); });
+}
+
+}  // namespace barnabas::broker

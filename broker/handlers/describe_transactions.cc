@@ -1,0 +1,33 @@
+#include "broker/handlers/describe_transactions.h"
+
+#include "broker/handlers/coordinate.h"
+#include "protocol/messages/describe_transactions_response.h"
+
+namespace barnabas::broker {
+
+using coordinator::TransactionShard;
+using protocol::DescribeTransactionsResponse;
+
+void DescribeTransactionsHandler::handle(Call call, Request request) {
+  using Described = DescribeTransactionsResponse::TransactionState;
+  const std::vector<std::string_view> ids(request.transactional_ids.begin(), request.transactional_ids.end());
+  coordinate_each<Described, TransactionShard>(
+      std::move(call), std::move(request), ids,
+      [](TransactionShard& shard, const coordinator::RequestContext&, const Request& asked, std::size_t i,
+         coordinator::Reply<Described> reply) {
+        return shard.describe(asked.transactional_ids[i], std::move(reply));
+      },
+      [](const Request& asked, std::size_t i, protocol::ErrorCode error) {
+        auto failed = error_response<Described>(error);
+        failed.transactional_id = protocol::String::view_of(asked.transactional_ids[i]);
+        return failed;
+      },
+      [](const Request&, std::vector<Described>&& described) {
+        DescribeTransactionsResponse response;
+        response.transaction_states = std::move(described);
+        return response;
+      },
+      EmptyGroupId::allowed);
+}
+
+}  // namespace barnabas::broker
