@@ -11,6 +11,7 @@ import tempfile
 
 import sides
 from group_cases import GroupOffsetsReset, GroupsDeleted, GroupsListedAndDescribed  # noqa: F401
+from group_change_cases import GroupsAfterChanges  # noqa: F401
 from records import batch
 from sides import TARGETS, SideBySideTest
 
