@@ -25,7 +25,8 @@ class Consumer(ConsumerRebalanceListener):
         self.consumer = AIOKafkaConsumer(
             bootstrap_servers=member.bootstrap, group_id=member.group, auto_offset_reset="earliest",
             enable_auto_commit=False, session_timeout_ms=member.session_ms,
-            heartbeat_interval_ms=member.heartbeat_ms, partition_assignment_strategy=(RangePartitionAssignor,))
+            heartbeat_interval_ms=member.heartbeat_ms, partition_assignment_strategy=(RangePartitionAssignor,),
+            group_instance_id=member.instance)
         self.consumer.subscribe([member.topic], listener=self)
 
     async def on_partitions_revoked(self, revoked):

@@ -18,6 +18,8 @@ def settings(member):
         "bootstrap.servers": member.bootstrap, "group.id": member.group, "auto.offset.reset": "earliest",
         "enable.auto.commit": False, "reconnect.backoff.max.ms": 500, "log_level": 3,
     }
+    if member.instance:
+        shared["group.instance.id"] = member.instance
     if member.mode == "consumer":  # the broker says how long a session lasts
         return shared | {"group.protocol": "consumer"}
     strategy = {"classic": "range", "cooperative": "cooperative-sticky"}[member.mode]

@@ -13,6 +13,7 @@ import python_environment  # noqa: E402
 import suite  # noqa: E402
 
 CLASSIC, COOPERATIVE, CONSUMER = "classic", "cooperative", "consumer"
+STATIC = "-static"
 READER = "reader"  # classic as well, with the other of kafka-go's two interfaces
 
 
@@ -55,18 +56,19 @@ def make(client, program=None):
     return [program] if client in BUILT_WITH_BARNABAS else INSTALLED[client][0](client)
 
 
-# Its folder's name → how to make its command, and its modes.
+# Its folder's name → how to make its command, and its modes. Not among them is franz-go as a static member of the new
+# protocol: it does not say which instance goes, so that nobody gets its place.
 INSTALLED = {
-    "confluent-kafka": (python, (CLASSIC, COOPERATIVE, CONSUMER)),
-    "java": (java, (CLASSIC, COOPERATIVE, CONSUMER)),
-    "franz-go": (go, (CLASSIC, COOPERATIVE, CONSUMER)),
-    "sarama": (go, (CLASSIC, COOPERATIVE)),
+    "confluent-kafka": (python, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, CONSUMER + STATIC)),
+    "java": (java, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, CONSUMER + STATIC)),
+    "franz-go": (go, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, COOPERATIVE + STATIC)),
+    "sarama": (go, (CLASSIC, COOPERATIVE, CLASSIC + STATIC)),
     "kafka-go": (go, (CLASSIC, READER)),
     "kafkajs": (node, (CLASSIC,)),
-    "aiokafka": (python, (CLASSIC,)),
-    "kafka-python": (python, (CLASSIC, COOPERATIVE)),
+    "aiokafka": (python, (CLASSIC, CLASSIC + STATIC)),
+    "kafka-python": (python, (CLASSIC, COOPERATIVE, CLASSIC + STATIC)),
 }
-BUILT_WITH_BARNABAS = {"librdkafka": (CLASSIC, COOPERATIVE)}
+BUILT_WITH_BARNABAS = {"librdkafka": (CLASSIC, COOPERATIVE, CLASSIC + STATIC)}
 
 # Groups of several clients: by each member's name what it is, each time it is started. Not among them are kafka-go, whose
 # metadata others cannot read, and KafkaJS, whose assignor is its own.

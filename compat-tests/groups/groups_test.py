@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A client's members live through the scenario of scenario.py, in each of the client's modes at the same time.
+"""A client's members live through the scenario of scenario.py, in each of the client's modes at the same time; static
+members, which have a life of their own, after the others.
 
 `mixed` is groups of several clients, `changing` such as go from one protocol to the other. `--steps N --seed S` is
 another life, in which things happen by chance.
@@ -15,7 +16,8 @@ sys.path.append(str(HERE.parent / "harness"))
 
 import clients  # noqa: E402
 from broker import Broker, BrokerError  # noqa: E402
-from scenario import NAMES, PROPERTIES, Group, Scenario, ScenarioFailed  # noqa: E402
+from scenario import (  # noqa: E402
+    NAMES, PROPERTIES, SESSION_MS, STATIC_SESSION_MS, Group, Scenario, ScenarioFailed)
 
 
 def groups_of_one(client, modes, program):
@@ -28,6 +30,17 @@ def groups_together(described):
     commands = {client: clients.make(client) for client in wanted}
     return [Group(group, {name: [(commands[client], mode) for client, mode in each] for name, each in members.items()})
             for group, members in described.items()]
+
+
+def live(groups, options):
+    static = groups[0].static
+    session_ms = STATIC_SESSION_MS if static else SESSION_MS
+    with Broker(properties=PROPERTIES | {"group.consumer.session.timeout.ms": str(session_ms)}) as broker:
+        scenario = Scenario(broker, groups, session_ms)
+        if options.steps:
+            scenario.run(functools.partial(scenario.live_at_random, options.seed, options.steps))
+        else:
+            scenario.run(scenario.live_static if static else scenario.live)
 
 
 def main():
@@ -46,10 +59,9 @@ def main():
     else:
         groups = groups_of_one(options.client, options.mode or alone[options.client][1], options.program)
     try:
-        with Broker(properties=PROPERTIES) as broker:
-            scenario = Scenario(broker, groups)
-            by_chance = functools.partial(scenario.live_at_random, options.seed, options.steps)
-            scenario.run(by_chance if options.steps else scenario.live)
+        for some in ([group for group in groups if not group.static], [group for group in groups if group.static]):
+            if some:
+                live(some, options)
     except (BrokerError, ScenarioFailed) as error:
         sys.exit(f"FAILED: {error}")
 

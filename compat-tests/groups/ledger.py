@@ -20,6 +20,7 @@ class Ledger:
     def __init__(self, partitions):
         self.partitions = [Partition() for _ in range(partitions)]
         self.complaints = []
+        self.refused_members = set()  # whose last commit was refused: a client may lose all partitions for that
         self.repeats = 0
         self.refusals = 0
         self.assignments = 0
@@ -34,7 +35,7 @@ class Ledger:
                 partition.owner, partition.position = member, None
             elif number not in numbers and partition.owner == member:
                 partition.owner = None
-                partition.excused |= partition.refused
+                partition.excused |= partition.refused or member in self.refused_members
 
     def consumed(self, member, number, offset):
         partition = self.partitions[number]
@@ -71,15 +72,18 @@ class Ledger:
         partition.committed = offset
         partition.tried.clear()
         partition.refused = False
+        self.refused_members.discard(member)
 
     def refused(self, member):
         """What became of the commit is not known: a connection may have broken. It stays among what was tried."""
         self.refusals += 1
+        self.refused_members.add(member)
         for partition in self.partitions:
             if partition.owner == member and partition.tried:
                 partition.refused = True
 
     def member_died(self, member):
+        self.refused_members.discard(member)
         for partition in self.partitions:
             if partition.owner == member:
                 partition.owner, partition.excused = None, True

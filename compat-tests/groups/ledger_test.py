@@ -70,6 +70,21 @@ class LedgerTest(unittest.TestCase):
         self.read("b", 0, range(5))
         self.assertEqual((self.ledger.complaints, self.ledger.repeats), ([], 5))
 
+    def test_a_refused_commit_may_lose_other_partitions_too(self):
+        for acknowledged in (False, True):
+            with self.subTest(acknowledged=acknowledged):
+                self.setUp()
+                self.ledger.assigned("a", {0, 1})
+                self.ledger.consumed("a", 1, 0)
+                self.ledger.committing("a", 1, 1)
+                self.ledger.refused("a")
+                if acknowledged:
+                    self.commit("a", 1, 1)
+                self.read("a", 0, range(5))
+                self.hand_over()
+                self.read("b", 0, range(5))
+                self.assertEqual(bool(self.ledger.complaints), acknowledged)
+
     def test_after_a_death_exactly_what_was_not_committed_comes_again(self):
         self.read("a", 0, range(5))
         self.commit("a", 0, 3)

@@ -10,7 +10,9 @@ class Member:
     """Not thread-safe but for `closing`, which is set at the end of standard input."""
 
     def __init__(self, arguments):
-        self.bootstrap, self.group, self.topic, self.name, self.mode, session_ms = arguments
+        self.bootstrap, self.group, self.topic, self.name, mode, session_ms = arguments
+        self.mode, _, static = mode.partition("-")
+        self.instance = self.name if static else None
         self.session_ms = int(session_ms)
         self.heartbeat_ms = self.session_ms // 12
         self.pending = {}  # partition → next offset

@@ -11,7 +11,8 @@ offset on, commits, and writes what happens to standard output, each line in one
     NAME closed                 it has left the group; it ends with 0
 
 It commits when 20 records are pending, when there was nothing to read for 0.3 s, and when partitions are revoked. At
-the end of standard input it commits and leaves. All members write to the same pipe: the lines are in the order of time.
+the end of standard input it commits and leaves. Where MODE ends with `-static` NAME is its instance id too. All members
+write to the same pipe: the lines are in the order of time.
 """
 
 import os
@@ -39,6 +40,7 @@ from wire import WireError  # noqa: E402
 PARTITIONS = 6
 NAMES = ("a", "b", "c", "d", "e")  # of members
 SESSION_MS = 6000 if chosen_target() == "barnabas" else 20000  # Apache Kafka is away for long when it is killed
+STATIC_SESSION_MS = 60000  # of members that come back before they are missed
 RECORDS_A_BATCH = 3
 BATCH_EVERY_S = 0.05  # of each topic
 STEP_TIMEOUT_S = 60
@@ -98,6 +100,9 @@ class Group:
         self.programs = {member: list(each) for member, each in programs.items()}
         self.ledger = Ledger(PARTITIONS)
         self.members = {}  # name → process
+        modes = {mode for each in self.programs.values() for _, mode in each}
+        self.static = all(mode.endswith("-static") for mode in modes)
+        self.new_protocol = all(mode.startswith("consumer") for mode in modes)
 
     def next_program(self, member):
         programs = self.programs[member]
@@ -118,8 +123,9 @@ class Group:
 
 
 class Scenario:
-    def __init__(self, broker, groups):
+    def __init__(self, broker, groups, session_ms=SESSION_MS):
         self.broker = broker
+        self.session_ms = session_ms
         self.groups = {group.name: group for group in groups}
         self.reader, self.writer = os.pipe()
         os.set_blocking(self.reader, False)
@@ -153,6 +159,14 @@ class Scenario:
         self.step("the broker is killed", self.crash)
         self.step("one comes back", self.start, "b")
         self.step("one leaves", self.close, "a")
+
+    def live_static(self):
+        """Of static members, whose places are kept for them."""
+        self.step("three members share", self.start, "a", "b", "c")
+        for name in "abc":
+            self.step(f"{name} goes and comes back", self.restart, name)
+        self.step("the broker is killed", self.crash)
+        self.step("a goes and comes back", self.restart, "a")
 
     def live_at_random(self, seed, steps):
         """Another one: one member to five, and things that happen before the group has got over the one before."""
@@ -218,31 +232,47 @@ class Scenario:
         for group in self.groups.values():
             for name in names:
                 command, mode = group.next_program(name)
-                identity = [group.name, group.name, f"{group.name}/{name}"]  # of the group, its topic and the member
+                identity = [group.name, group.name, f"{group.name}.{name}"]  # of the group, its topic and the member
                 group.members[name] = subprocess.Popen(
-                    [*command, self.broker.bootstrap, *identity, mode, str(SESSION_MS)],
+                    [*command, self.broker.bootstrap, *identity, mode, str(self.session_ms)],
                     stdin=subprocess.PIPE, stdout=self.writer, stderr=self.complained)
 
-    def kill(self, name):
-        """While it has consumed something that it has not committed."""
-        for group in self.groups.values():
+    def kill(self, name, groups=None):
+        """While it has consumed something that it has not committed; in all groups, if not told which."""
+        for group in self.chosen(groups):
             self.wait(f"{name} has something to commit", lambda: group.ledger.has_pending(name))
             process = group.members.pop(name)
             process.kill()
             process.wait()
         self.pump(0)
-        for group in self.groups.values():
+        for group in self.chosen(groups):
             group.ledger.member_died(name)
 
-    def close(self, name):
-        processes = [group.members[name] for group in self.groups.values()]
+    def close(self, name, groups=None):
+        processes = [group.members[name] for group in self.chosen(groups)]
         for process in processes:
             process.stdin.close()
         self.wait(f"{name} leaves", lambda: all(process.poll() is not None for process in processes))
-        for group in self.groups.values():
+        for group in self.chosen(groups):
             code = group.members.pop(name).returncode
             if code != 0 or group.ledger.shares([name])[name]:
                 raise ScenarioFailed(f"{group}: {name} ended with {code} and has {group.ledger.shares([name])}")
+
+    def chosen(self, groups):
+        return self.groups.values() if groups is None else groups
+
+    def restart(self, name):
+        """A static member; the others keep what they have."""
+        told = len(self.history)
+        self.kill(name, [group for group in self.groups.values() if not group.new_protocol])
+        # In the new protocol nobody gets the place of one who has not said that it is away for a while.
+        self.close(name, [group for group in self.groups.values() if group.new_protocol])
+        self.start(name)
+        self.wait(f"{name} is back", lambda: all(group.settled() for group in self.groups.values()))
+        names = {f"{group.name}.{name}" for group in self.groups.values()}
+        others = [line for line in self.history[told:] if " assigned " in line and line.split()[1] not in names]
+        if others:
+            raise ScenarioFailed(f"{name} came back, and others were assigned something: {others}")
 
     def crash(self):
         self.broker.kill()
@@ -299,7 +329,7 @@ class Scenario:
     def take(self, line):
         self.history.append(f"{time.monotonic() - self.started:8.3f} {line}")
         who, event, *arguments = line.split(" ")
-        group, _, name = who.partition("/")
+        group, _, name = who.partition(".")
         ledger = self.groups[group].ledger
         if event == "assigned":
             ledger.assigned(name, set() if arguments == ["-"] else {int(p) for p in arguments[0].split(",")})

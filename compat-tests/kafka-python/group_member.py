@@ -26,7 +26,8 @@ class Consumer(AsyncConsumerRebalanceListener):
         self.consumer = KafkaConsumer(
             bootstrap_servers=member.bootstrap, group_id=member.group, auto_offset_reset="earliest",
             enable_auto_commit=False, session_timeout_ms=member.session_ms, reconnect_backoff_max_ms=500,
-            heartbeat_interval_ms=member.heartbeat_ms, partition_assignment_strategy=(ASSIGNORS[member.mode],))
+            heartbeat_interval_ms=member.heartbeat_ms, partition_assignment_strategy=(ASSIGNORS[member.mode],),
+            group_instance_id=member.instance)
         self.consumer.subscribe([member.topic], listener=self)
 
     def offsets(self):

@@ -21,7 +21,7 @@ constexpr int commit_at = 20;
 constexpr int idle_ms = 300;
 
 struct Arguments {
-  std::string bootstrap, group, topic, name, mode;
+  std::string bootstrap, group, topic, name, mode;  // a mode may end with -static
   int session_ms;
 };
 
@@ -33,16 +33,19 @@ void say(const std::string& name, const std::string& what) {
 
 std::unique_ptr<RdKafka::Conf> configuration(const Arguments& arguments, RdKafka::RebalanceCb* rebalances) {
   std::unique_ptr<RdKafka::Conf> conf{RdKafka::Conf::create(RdKafka::Conf::CONF_GLOBAL)};
+  const bool is_static = arguments.mode.ends_with("-static");
   const std::vector<std::pair<std::string, std::string>> settings{
       {"bootstrap.servers", arguments.bootstrap},
       {"group.id", arguments.group},
+      {"group.instance.id", is_static ? arguments.name : ""},
       {"auto.offset.reset", "earliest"},
       {"enable.auto.commit", "false"},
       {"reconnect.backoff.max.ms", "500"},
       {"log_level", "3"},
       {"session.timeout.ms", std::to_string(arguments.session_ms)},
       {"heartbeat.interval.ms", std::to_string(arguments.session_ms / 12)},
-      {"partition.assignment.strategy", arguments.mode == "cooperative" ? "cooperative-sticky" : "range"}};
+      {"partition.assignment.strategy",
+       arguments.mode.starts_with("cooperative") ? "cooperative-sticky" : "range"}};
   std::string error;
   for (const auto& [name, value] : settings) {
     if (conf->set(name, value, error) != RdKafka::Conf::CONF_OK) break;

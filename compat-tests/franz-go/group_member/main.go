@@ -32,6 +32,9 @@ func main() {
 			member.Lost(lost[member.Topic])
 		}),
 	}
+	if member.Instance != "" {
+		options = append(options, kgo.InstanceID(member.Instance))
+	}
 	switch member.Mode {
 	case "classic":
 		options = append(options, kgo.Balancers(kgo.RangeBalancer()))

@@ -23,6 +23,7 @@ const (
 // Member may be used by several goroutines at once.
 type Member struct {
 	Bootstrap, Group, Topic, Name, Mode string
+	Instance                            string // empty but for static members
 	Session, Heartbeat                  time.Duration
 	Closing                             chan struct{} // closed at the end of standard input
 
@@ -38,10 +39,14 @@ func New() *Member {
 	if err != nil {
 		panic(err)
 	}
+	mode, _, static := strings.Cut(os.Args[5], "-")
 	member := &Member{
-		Bootstrap: os.Args[1], Group: os.Args[2], Topic: os.Args[3], Name: os.Args[4], Mode: os.Args[5],
+		Bootstrap: os.Args[1], Group: os.Args[2], Topic: os.Args[3], Name: os.Args[4], Mode: mode,
 		Session: time.Duration(session) * time.Millisecond, Heartbeat: time.Duration(session/12) * time.Millisecond,
 		Closing: make(chan struct{}), partitions: map[int32]bool{}, pending: map[int32]int64{},
+	}
+	if static {
+		member.Instance = member.Name
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)

@@ -36,8 +36,12 @@ public final class GroupMember implements ConsumerRebalanceListener {
     private GroupMember(String[] arguments) {
         topic = arguments[2];
         name = arguments[3];
-        consumer = new KafkaConsumer<>(settings(arguments[0], arguments[1], arguments[4], Integer.parseInt(arguments[5])),
-            new ByteArrayDeserializer(), new ByteArrayDeserializer());
+        String[] mode = arguments[4].split("-");
+        Properties settings = settings(arguments[0], arguments[1], mode[0], Integer.parseInt(arguments[5]));
+        if (mode.length > 1) {
+            settings.put("group.instance.id", name);
+        }
+        consumer = new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
     }
 
     private static Properties settings(String bootstrap, String group, String mode, int sessionMs) {

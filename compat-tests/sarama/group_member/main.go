@@ -72,6 +72,7 @@ func main() {
 	config.Consumer.Offsets.AutoCommit.Enable = false
 	config.Consumer.Group.Session.Timeout = member.Session
 	config.Consumer.Group.Heartbeat.Interval = member.Heartbeat
+	config.Consumer.Group.InstanceId = member.Instance
 	config.Consumer.Return.Errors = true
 	config.Consumer.Group.Rebalance.GroupStrategies = map[string][]sarama.BalanceStrategy{
 		"classic":     {sarama.NewBalanceStrategyRange()},
