@@ -1,0 +1,3 @@
+module barnabas/compat/chaos/checker
+
+go 1.26.0
