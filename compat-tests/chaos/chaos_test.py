@@ -198,6 +198,8 @@ class Chaos:
                 break
             before = seen
             time.sleep(1.0)
+        if not seen["out"]:
+            self.failures.append("nothing was copied")
         self.field.end(self.options.places)
         self.field.end_zombies()
 
