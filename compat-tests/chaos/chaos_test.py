@@ -36,6 +36,10 @@ PROPERTIES = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "1000",
+    "group.consumer.min.session.timeout.ms": "1000",
+    "group.consumer.session.timeout.ms": str(field.SESSION_MS),
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": str(field.SESSION_MS // 10),
     "log.retention.ms": "-1",
     "log.segment.bytes": "1048576",
     "log.cleaner.backoff.ms": "500",
@@ -280,6 +284,8 @@ def parse_arguments():
                         help="of what is killed when, and of what the processes do; a random one if not given")
     parser.add_argument("--every", type=float, help="seconds between two things that happen, on average")
     parser.add_argument("--workers", default=WORKERS, help="how many of which client (%(default)s)")
+    parser.add_argument("--protocol", choices=("classic", "consumer"), default="classic",
+                        help="the group's; librdkafka 2.0 stays classic beside the others (%(default)s)")
     parser.add_argument("--partitions", type=int, default=4, help="of each topic (%(default)s)")
     parser.add_argument("--rate", type=int, default=150, help="records a second that are fed (%(default)s)")
     parser.add_argument("--aborts", type=int, default=15, help="of a hundred transactions: so many on purpose (%(default)s)")

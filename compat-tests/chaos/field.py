@@ -71,6 +71,7 @@ class Field:
             "seed": random.Random(f"{self.seed} {name}").randrange(1, 1 << 31), "prefix": PREFIX, "partitions": self.options.partitions,
             "group": GROUP, "id": self.ids[place], "txn_timeout_ms": TXN_TIMEOUT_MS, "session_ms": SESSION_MS,
             "rebalance_ms": REBALANCE_MS, "abort": self.options.aborts, "rate": self.options.rate,
+            "protocol": self.options.protocol,
             "work_ms": WORK_MAX_MS, "isolation": "read_committed", "batch": 30, **more,
         }
         command = self.commands[place.rpartition("-")[0].removeprefix("reader-")]

@@ -72,11 +72,15 @@ func (f *field) feedOnce(client *kgo.Client, number int) error {
 // work copies in to mid and mid to out, as a member of the group.
 func (f *field) work() {
 	f.until(func() error {
-		session, err := kgo.NewGroupTransactSession(f.options(append(f.producing(),
+		options := append(f.producing(),
 			kgo.ConsumerGroup(f.arguments["group"]), kgo.ConsumeTopics(f.topic("in"), f.topic("mid")),
 			kgo.Balancers(kgo.RangeBalancer()), kgo.SessionTimeout(f.milliseconds("session_ms")),
 			kgo.HeartbeatInterval(f.milliseconds("session_ms")/10), kgo.RebalanceTimeout(f.milliseconds("rebalance_ms")),
-			kgo.OnPartitionsAssigned(f.assigned), kgo.OnPartitionsRevoked(f.assigned), kgo.OnPartitionsLost(f.assigned))...)...)
+			kgo.OnPartitionsAssigned(f.assigned), kgo.OnPartitionsRevoked(f.assigned), kgo.OnPartitionsLost(f.assigned))
+		if f.arguments["protocol"] == "consumer" {
+			options = append(options, kgo.ServerSideBalancer())
+		}
+		session, err := kgo.NewGroupTransactSession(f.options(options...)...)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -45,14 +45,17 @@ final class Worker implements ConsumerRebalanceListener, AutoCloseable {
     }
 
     private Properties consuming() {
-        int session = field.number("session_ms");
         Properties settings = field.consuming("read_committed");
         settings.put("group.id", field.argument("group"));
-        settings.put("session.timeout.ms", session);
-        settings.put("heartbeat.interval.ms", session / 10);
+        settings.put("group.protocol", field.argument("protocol"));
         settings.put("max.poll.interval.ms", field.argument("rebalance_ms"));
         settings.put("max.poll.records", field.argument("batch"));
-        settings.put("partition.assignment.strategy", RangeAssignor.class.getName());
+        if (field.argument("protocol").equals("classic")) {  // in the other the broker says how long a session lasts
+            int session = field.number("session_ms");
+            settings.put("session.timeout.ms", session);
+            settings.put("heartbeat.interval.ms", session / 10);
+            settings.put("partition.assignment.strategy", RangeAssignor.class.getName());
+        }
         return settings;
     }
 
