@@ -25,7 +25,7 @@ struct PartitionsDeleter {
 
 // What librdkafka returns as an error, whose owner the caller is; empty when there is none.
 struct Outcome {
-  explicit Outcome(RdKafka::Error* error) : error(error) {}
+  explicit Outcome(RdKafka::Error* owned) : error(owned) {}
   std::string text() const { return error ? error->str() + " (" + error->name() + ")" : ""; }
   std::unique_ptr<RdKafka::Error> error;
 };
