@@ -58,10 +58,10 @@ class Verification(ProduceTest):
 
     def test_what_is_said_of_a_partition_that_was_not_added(self):
         one = self.producer(1)
-        for version, said in ((8, "Partition was not added to the transaction"), (11, None)):
+        for version, said in ((8, True), (11, False)):
             content = batch(b"v", producer_id=one.id, producer_epoch=0, sequence=0, attributes=TRANSACTIONAL)
             got = self.client.produce(self.topic, content, version=version, transactionalId=one.name)
-            self.assertEqual((got.errorMessage, got.baseOffset, got.logAppendTimeMs), (said, -1, -1))
+            self.assertEqual((bool(got.errorMessage), got.baseOffset, got.logAppendTimeMs), (said, -1, -1))
 
     def test_from_version_12_on_partitions_are_added(self):
         for version in (12, 13):

@@ -34,7 +34,7 @@ class Negotiation(ConformanceTest):
         for version in apis.versions("ApiVersions"):
             answer = self.client.call("ApiVersions", version, clientSoftwareName="x", clientSoftwareVersion="1")
             ranges = {api.apiKey: (api.minVersion, api.maxVersion) for api in answer.apiKeys}
-            for name, (key, first, last) in (apis.ANNOUNCED | apis.GROUPS).items():
+            for name, (key, first, last) in (apis.ANNOUNCED | apis.GROUPS | apis.TRANSACTIONS).items():
                 with self.subTest(version=version, api=name):
                     self.assertEqual(ranges.get(key), (first, last))
 

@@ -89,7 +89,7 @@ class SideBySideTest(suite.unittest.TestCase):
         side = self.sides[target]
         given = [argument(side) if callable(argument) else argument for argument in arguments]
         if bootstrap:
-            at = 0 if tool in ("features", "metadata-quorum") else len(given)  # before or behind the command
+            at = 0 if tool in ("features", "metadata-quorum", "transactions") else len(given)  # before or behind the command
             given[at:at] = ["--bootstrap-server", side.broker.bootstrap]
         started = time.monotonic()
         code, out, err = self.runner.run(tool, given)
