@@ -93,10 +93,11 @@ Checked<void> check_epoch(const ConsumerMember& member, int32_t received,
   return {};
 }
 
+// What the request said may be in the message, and be as long as a string can be.
 Response refused(const Refusal& refusal) {
   Response response;
   response.error_code = static_cast<int16_t>(refusal.code);
-  response.error_message = refusal.message;
+  response.error_message = refusal.message.substr(0, protocol::string_bytes_max);
   return response;
 }
 

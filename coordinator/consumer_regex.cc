@@ -2,10 +2,19 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "protocol/reader.h"
 
 namespace barnabas::coordinator {
 namespace {
+
+/// RE2's and RE2/J's own limit.
+constexpr std::size_t repetitions_max = 1'000;
 
 // RE2/J also knows (?<name>…), which this RE2 spells (?P<name>…). Not inside of \Q…\E or a class: there it
 // means itself, and is left alone.
@@ -38,6 +47,115 @@ std::string in_re2(std::string_view regex) {
   }
   return text;
 }
+
+/// How large an expression becomes when its repetitions are written out. RE2 does that before it looks at the
+/// size, so that a small one could take hundreds of megabytes. Of a text that is no expression it may be
+/// anything.
+class WrittenOutSize {
+ public:
+  explicit WrittenOutSize(std::string_view regex) : rest_(regex) {
+    while (!rest_.empty()) step();
+    while (!outer_.empty()) end_group();
+  }
+  std::size_t value() const { return all_.size; }
+  /// How often what is repeated most is repeated: repetitions of repetitions multiply.
+  std::size_t repeated() const { return all_.repeated; }
+
+ private:
+  struct Part {
+    std::size_t size = 0;
+    std::size_t repeated = 1;
+  };
+  /// Of letters and the like there are hundreds of ranges.
+  static constexpr std::size_t unicode_class_size = 300;
+  /// Counted no further.
+  static constexpr std::size_t count_max = std::size_t{1} << 31;
+
+  void step() {
+    if (rest_.starts_with("\\Q")) return quoted();
+    if (rest_[0] == '\\') return add({take_escape()});
+    if (rest_[0] == '[') return add({take_class()});
+    if (const auto times = take_repetition()) return repeat(*times);
+    const char next = take(1)[0];
+    if (next == '(') {
+      outer_.push_back(std::exchange(all_, {}));
+    } else if (next == ')' && !outer_.empty()) {
+      end_group();
+    } else {
+      add({1});
+    }
+  }
+
+  std::string_view take(std::size_t count) {
+    const std::string_view taken = rest_.substr(0, count);
+    rest_.remove_prefix(taken.size());
+    return taken;
+  }
+
+  void add(Part part) {
+    all_.size = std::min(all_.size + part.size, count_max);
+    all_.repeated = std::max(all_.repeated, part.repeated);
+    last_ = part;
+  }
+
+  void repeat(std::size_t times) {
+    all_.size -= std::min(all_.size, last_.size);
+    add({std::min(last_.size * times, count_max), std::min(last_.repeated * times, count_max)});
+  }
+
+  void end_group() {
+    const Part group = std::exchange(all_, outer_.back());
+    outer_.pop_back();
+    add(group);
+  }
+
+  void quoted() {
+    const std::size_t length = std::min(rest_.find("\\E"), rest_.size());
+    take(length + 2);
+    add({length});
+    last_ = {1};
+  }
+
+  std::size_t take_escape() {
+    const char kind = take(2).back();
+    const bool has_name = kind == 'p' || kind == 'P' || kind == 'x';
+    if (has_name && rest_.starts_with('{')) take(std::min(rest_.find('}'), rest_.size() - 1) + 1);
+    return kind == 'p' || kind == 'P' ? unicode_class_size : 1;
+  }
+
+  std::size_t take_class() {
+    take(rest_.starts_with("[^") ? 2 : 1);
+    std::size_t size = 1;
+    // a ']' that comes first means itself
+    for (bool first = true; !rest_.empty() && (first || rest_[0] != ']'); first = false)
+      size += rest_[0] == '\\' ? take_escape() : take(1).size();
+    take(1);
+    return size;
+  }
+
+  /// {n}, {n,} or {n,m}: the larger number, at least 1. Other braces mean themselves.
+  std::optional<std::size_t> take_repetition() {
+    constexpr std::string_view digits = "0123456789";
+    const std::size_t first_end = rest_.find_first_not_of(digits, 1);
+    if (rest_[0] != '{' || first_end == 1 || first_end == std::string_view::npos) return std::nullopt;
+    const bool has_comma = rest_[first_end] == ',';
+    const std::size_t end = has_comma ? rest_.find_first_not_of(digits, first_end + 1) : first_end;
+    if (end == std::string_view::npos || rest_[end] != '}') return std::nullopt;
+    std::size_t times = 1;
+    std::size_t number = 0;
+    for (const char next : take(end + 1).substr(1, end - 1)) {
+      const auto digit = static_cast<std::size_t>(next - '0');
+      number = next == ',' ? 0 : std::min<std::size_t>(number * 10 + digit, 10'000);
+      times = std::max(times, number);
+    }
+    return times;
+  }
+
+  std::string_view rest_;
+  std::vector<Part> outer_;  ///< what came before the groups that are open
+  Part all_;                 ///< of the innermost group
+  Part last_;                ///< what a repetition would repeat
+};
 
 std::unique_ptr<RE2> compiled(std::string_view regex) {
   RE2::Options options;
@@ -82,10 +200,16 @@ const char* words_of(RE2::ErrorCode error) {
 }  // namespace
 
 std::expected<void, std::string> check_regex(std::string_view regex) {
+  const auto refused = [](RE2::ErrorCode error) { return std::unexpected(std::string(words_of(error))); };
+  if (regex.size() > protocol::string_bytes_max) return refused(RE2::ErrorPatternTooLarge);
+  const WrittenOutSize written_out(regex);
+  if (written_out.repeated() > repetitions_max) return refused(RE2::ErrorRepeatSize);
+  // As much as the longest that has no repetitions.
+  if (written_out.value() > protocol::string_bytes_max) return refused(RE2::ErrorPatternTooLarge);
   const auto expression = compiled(regex);
-  if (expression->ok()) return {};
   // RE2 calls a group that is never closed a missing parenthesis, whatever stands in it.
-  return std::unexpected(std::string(words_of(expression->error_code())));
+  if (!expression->ok()) return refused(expression->error_code());
+  return {};
 }
 
 std::map<std::string, std::vector<std::string>> resolve_regexes(const std::set<std::string>& regexes,

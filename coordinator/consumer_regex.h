@@ -12,6 +12,8 @@
 namespace barnabas::coordinator {
 
 /// Nothing: it is a regular expression (RE2). Else what is wrong, in the words of RE2/J, which Kafka uses.
+/// Takes less than a second and some tens of megabytes whatever it is given: one that would be larger than
+/// protocol::string_bytes_max with its repetitions written out is refused (Kafka would try).
 std::expected<void, std::string> check_regex(std::string_view regex);
 
 /// The names of topics that each expression matches as a whole, sorted. One that is none matches nothing.
