@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "app/setting_error.h"
 #include "coordinator/group_settings.h"
 
 namespace barnabas::app {
@@ -11,10 +12,8 @@ namespace {
 
 using metadata::StaticConfig;
 
-std::unexpected<Error> refuse(const StaticConfig& config, std::string_view name, const std::string& why) {
-  const auto* entry = config.given(name);
-  const std::string origin = entry == nullptr ? std::string() : entry->origin + ": ";
-  return fail(ErrorKind::invalid, origin + std::string(name) + "=" + config.text(name) + ": " + why);
+std::unexpected<Error> refuse(const StaticConfig& config, std::string_view name, std::string_view why) {
+  return setting_error(ErrorKind::invalid, config, name, why);
 }
 
 /// `less` must not be above `more`.

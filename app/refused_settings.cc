@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "app/setting_error.h"
 #include "protocol/compression/codec.h"
 
 namespace barnabas::app {
@@ -12,9 +13,7 @@ namespace {
 using metadata::StaticConfig;
 
 std::unexpected<Error> refuse(const StaticConfig& config, std::string_view name, std::string_view why) {
-  const auto* entry = config.given(name);
-  return fail(ErrorKind::unsupported,
-              entry->origin + ": " + std::string(name) + "=" + entry->value + ": " + std::string(why));
+  return setting_error(ErrorKind::unsupported, config, name, why);
 }
 
 bool is_set(const StaticConfig& config, std::string_view name) {

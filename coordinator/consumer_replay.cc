@@ -103,18 +103,17 @@ ConsumerGroup& ConsumerProtocol::group_to_fill(std::string_view id) {
 
 template <class Key, class Value>
 Result<void> ConsumerProtocol::replay_as(ByteView key, const std::optional<ByteView>& value) {
-  BARNABAS_ASSIGN(const Key decoded_key, decode_coordinator_key<Key>(key));
-  if (value) {
-    BARNABAS_ASSIGN(const Value decoded, decode_coordinator_value<Value>(*value));
-    apply(group_to_fill(decoded_key.group_id), decoded_key, &decoded);
+  BARNABAS_ASSIGN(const auto record, (decode_coordinator_record<Key, Value>(key, value)));
+  if (record.value) {
+    apply(group_to_fill(record.key.group_id), record.key, &*record.value);
     return {};
   }
-  auto* group = groups_.find_as<ConsumerGroup>(decoded_key.group_id);
+  auto* group = groups_.find_as<ConsumerGroup>(record.key.group_id);
   if (group == nullptr) return {};
   if constexpr (std::is_same_v<Key, ConsumerGroupMetadataKey>) {
-    groups_.remove(decoded_key.group_id);
+    groups_.remove(record.key.group_id);
   } else {
-    apply(*group, decoded_key, nullptr);
+    apply(*group, record.key, nullptr);
   }
   return {};
 }

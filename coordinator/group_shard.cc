@@ -22,14 +22,12 @@ Result<void> GroupShard::replay(const ReplayedRecord& record) {
 }
 
 Result<void> GroupShard::replay_classic(const ReplayedRecord& record) {
-  BARNABAS_ASSIGN(const auto key, protocol::decode_coordinator_key<protocol::GroupMetadataKey>(record.key));
-  if (!record.value) {
-    classic_.replay(key, std::nullopt);
-    return {};
-  }
-  BARNABAS_ASSIGN(const auto value,
-                  protocol::decode_coordinator_value<protocol::GroupMetadataValue>(*record.value));
-  classic_.replay(key, value);
+  using protocol::GroupMetadataKey;
+  using protocol::GroupMetadataValue;
+  BARNABAS_ASSIGN(
+      const auto decoded,
+      (protocol::decode_coordinator_record<GroupMetadataKey, GroupMetadataValue>(record.key, record.value)));
+  classic_.replay(decoded.key, decoded.value);
   return {};
 }
 

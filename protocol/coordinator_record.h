@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "protocol/message.h"
@@ -49,6 +51,24 @@ Result<Value> decode_coordinator_value(ByteView bytes) {
   const int16_t version = reader.int16();
   if (!reader.ok()) return fail(Value::message_name, reader.error());
   return Value::decode(reader, version);
+}
+
+template <class Key, class Value>
+struct CoordinatorRecord {
+  Key key;
+  std::optional<Value> value;  ///< none: a tombstone
+};
+
+/// A whole record whose key must be of the type `Key`.
+template <class Key, class Value>
+Result<CoordinatorRecord<Key, Value>> decode_coordinator_record(ByteView key,
+                                                                const std::optional<ByteView>& value) {
+  BARNABAS_ASSIGN(Key decoded_key, decode_coordinator_key<Key>(key));
+  CoordinatorRecord<Key, Value> record{std::move(decoded_key), std::nullopt};
+  if (value) {
+    BARNABAS_ASSIGN(record.value, decode_coordinator_value<Value>(*value));
+  }
+  return record;
 }
 
 }  // namespace barnabas::protocol

@@ -1,0 +1,15 @@
+#include "app/setting_error.h"
+
+#include <string>
+
+namespace barnabas::app {
+
+std::unexpected<Error> setting_error(ErrorKind kind, const metadata::StaticConfig& config,
+                                     std::string_view name, std::string_view why) {
+  const auto* given = config.given(name);
+  const std::string origin = given == nullptr ? std::string() : given->origin + ": ";
+  const std::string value = given == nullptr ? config.text(name) : given->value;
+  return fail(kind, origin + std::string(name) + "=" + value + ": " + std::string(why));
+}
+
+}  // namespace barnabas::app
