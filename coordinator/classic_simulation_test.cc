@@ -2,10 +2,10 @@
 // wait for the disk and the coordinator crashes. BARNABAS_SEED=17 runs one seed, BARNABAS_SEEDS=5000 many.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "base/test_seeds.h"
 #include "coordinator/shard_test_support.h"
+#include "coordinator/simulated_classic_member.h"
+#include "coordinator/simulation_dice.h"
 
 namespace barnabas::coordinator {
 namespace {
@@ -13,30 +13,17 @@ namespace {
 using protocol::ErrorCode;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using testing::AnswerPtr;
+using testing::Dice;
 using testing::GroupShardRunner;
+using testing::SimulatedClassicMember;
 
 constexpr milliseconds tick{250};
-constexpr milliseconds session_timeout{10'000};
-constexpr milliseconds rebalance_timeout{20'000};
 constexpr milliseconds durable_within{2'000};
 /// Somebody who waits is answered by then: a rebalance ends with whoever has come, and so does a wait for
 /// shares; nobody who waits is made to wait for another one. Then the disk; the rest is what ticks and
 /// retries take.
-constexpr milliseconds answered_within = rebalance_timeout + durable_within + seconds(1);
-
-class Dice {
- public:
-  explicit Dice(uint64_t seed) : random_(seed) {}
-  std::size_t below(std::size_t end) { return random_() % end; }
-  bool one_in(std::size_t many) { return below(many) == 0; }
-  milliseconds up_to(milliseconds most) {
-    return milliseconds(below(static_cast<std::size_t>(most.count())));
-  }
-
- private:
-  std::mt19937_64 random_;
-};
+constexpr milliseconds answered_within =
+    SimulatedClassicMember::rebalance_timeout + durable_within + seconds(1);
 
 /// "b" of "b-<uuid>": who a member id was made for.
 std::string owner_of(std::string_view member_id) {
@@ -91,272 +78,44 @@ struct World {
   Dice dice;
   std::size_t size_max;
   GroupShardRunner runner;
+  testing::ClassicSurroundings around{runner, dice, answered_within};
   Ledger ledger;
   int decisions = 0;
-  bool calm = false;  ///< from now on nobody misbehaves
-  std::vector<std::shared_ptr<const void>> requests;
-
-  RequestContext context(const std::string& client, int16_t version) const {
-    return {.version = version, .client_id = client, .client_host = "/h", .now = runner.now()};
-  }
 };
 
-class Client {
+class Client final : public SimulatedClassicMember {
  public:
   Client(World& world, std::string name, bool is_static)
-      : world_(world), name_(std::move(name)), is_static_(is_static) {}
+      : SimulatedClassicMember(world.around, std::move(name), is_static), world_(world) {}
 
-  void live() {
-    const Instant now = world_.runner.now().instant;
-    if (now < asleep_until_) return;
-    if (!world_.calm && misbehave(now)) return;
-    if (joining_) return continue_join(now);
-    if (syncing_) return continue_sync(now);
-    if (beating_) return continue_heartbeat(now);
-    if (now < next_) return;
-    switch (phase_) {
-      case Phase::outside:
-        return join();
-      case Phase::joined:
-        return sync();
-      case Phase::member:
-        return heartbeat();
-    }
-  }
-  bool is_settled(int32_t generation) const { return phase_ == Phase::member && generation_ == generation; }
-  const std::string& member_id() const { return member_id_; }
-  int32_t generation() const { return generation_; }
-
- private:
-  enum class Phase { outside, joined, member };
-
-  bool misbehave(Instant now) {
-    Dice& dice = world_.dice;
-    if (dice.one_in(400)) {  // its process dies, and is started again some time later
-      start_again(now + dice.up_to(seconds(40)));
-      return true;
-    }
-    if (dice.one_in(300)) {
-      asleep_until_ = now + dice.up_to(seconds(25));
-      return true;
-    }
-    if (phase_ == Phase::member && dice.one_in(150)) speaks_ = dice.below(3);
-    if (phase_ == Phase::member && dice.one_in(150)) phase_ = Phase::outside;
-    if (dice.one_in(300)) {
-      leave();
-      start_again(now + dice.up_to(seconds(10)));
-      return true;
-    }
-    return false;
-  }
-
-  void start_again(Instant at) {
-    joining_.reset();
-    syncing_.reset();
-    beating_.reset();
-    phase_ = Phase::outside;
-    member_id_.clear();
-    next_ = at;
-  }
-
-  void forget_membership() {
-    member_id_.clear();
-    phase_ = Phase::outside;
-  }
-
-  /// `told` hears of the response when it leaves, which may be long before the client reads it.
-  template <class Request, class Ask, class Told>
-  AnswerPtr<typename Request::Response> ask(Request request, Ask ask, Told told) {
-    using Response = typename Request::Response;
-    auto kept = std::make_shared<const Request>(std::move(request));
-    world_.requests.push_back(kept);
-    auto [to_client, answer] = testing::reply_and_answer<Response>();
-    Reply<Response> reply(
-        [told, to_client = std::move(to_client)](std::expected<Response, ErrorCode> content) mutable {
-          if (!content) return to_client.with_error(content.error())(ErrorCode::none);
-          told(*content);
-          to_client.with(std::move(*content))(ErrorCode::none);
-        });
-    asked_at_ = world_.runner.now().instant;
-    world_.runner.carry_out(ask(*kept, std::move(reply)));
-    return answer;
-  }
-
-  /// Whether there is something to read. A connection that closed means: try again.
-  template <class Response>
-  bool has_come(AnswerPtr<Response>& answer, Instant now) {
-    if (answer->came() && answer->refused() == ErrorCode::none) return true;
-    if (answer->dropped || answer->came()) {
-      phase_ = Phase::outside;
-      next_ = now + world_.dice.up_to(seconds(2));
-      answer.reset();
-      return false;
-    }
-    EXPECT_LT(now - asked_at_, answered_within) << name_ << " waits for ever";
-    if (now - asked_at_ >= answered_within || (!world_.calm && world_.dice.one_in(200))) {
-      phase_ = Phase::outside;  // it loses patience, and with it the connection
-      answer.reset();
-    }
-    return false;
-  }
-
-  void join() {
-    protocol::JoinGroupRequest request;
-    request.group_id = "g";
-    request.member_id = member_id_;
-    if (is_static_) request.group_instance_id = name_;
-    request.session_timeout_ms = static_cast<int32_t>(session_timeout.count());
-    request.rebalance_timeout_ms = static_cast<int32_t>(rebalance_timeout.count());
-    request.protocol_type = "consumer";
+ protected:
+  std::vector<Named> protocols() override {
     static const std::vector<std::vector<std::string>> ways{
         {"range", "sticky"}, {"sticky", "range"}, {"sticky", "own", "range"}};
-    for (const std::string& way : ways[speaks_]) request.protocols.emplace_back().name = way;
-    joining_ = ask(
-        std::move(request),
-        [this](const auto& asked, auto reply) {
-          const auto version = static_cast<int16_t>(is_static_ || world_.dice.one_in(2) ? 9 : 3);
-          return world_.runner.shard().join_group(world_.context(name_, version), asked, std::move(reply));
-        },
-        [this](const protocol::JoinGroupResponse& response) {
-          if (response.error_code == 0) world_.ledger.joined(response);
-        });
+    std::vector<Named> spoken;
+    for (const std::string& way : ways[speaks_]) spoken.push_back({way, {}});
+    return spoken;
   }
-
-  void continue_join(Instant now) {
-    if (!has_come(joining_, now)) return;
-    const protocol::JoinGroupResponse response = std::exchange(joining_, nullptr)->response();
-    switch (static_cast<ErrorCode>(response.error_code)) {
-      case ErrorCode::none:
-        member_id_ = response.member_id.str();
-        generation_ = response.generation_id;
-        protocol_ = response.protocol_name->str();
-        listed_.clear();
-        if (!response.skip_assignment)
-          for (const auto& member : response.members) listed_.push_back(member.member_id.str());
-        EXPECT_EQ(owner_of(member_id_), name_);
-        phase_ = Phase::joined;
-        break;
-      case ErrorCode::member_id_required:
-        member_id_ = response.member_id.str();
-        break;
-      case ErrorCode::fenced_instance_id:
-        EXPECT_TRUE(is_static_);
-        start_again(now + seconds(1));
-        break;
-      case ErrorCode::unknown_member_id:
-        forget_membership();
-        break;
-      case ErrorCode::group_max_size_reached:
-        forget_membership();
-        next_ = now + world_.dice.up_to(seconds(5));
-        break;
-      case ErrorCode::rebalance_in_progress:
-        break;
-      case ErrorCode::not_coordinator:
-        next_ = now + world_.dice.up_to(seconds(2));
-        break;
-      default:
-        ADD_FAILURE() << "join was answered with " << response.error_code;
-    }
-  }
-
-  void sync() {
-    protocol::SyncGroupRequest request;
-    request.group_id = "g";
-    request.member_id = member_id_;
-    if (is_static_) request.group_instance_id = name_;
-    request.generation_id = generation_;
-    request.protocol_type = "consumer";
-    request.protocol_name = protocol_;
+  std::vector<Named> share_out(const std::vector<Named>& members) override {
     const std::string decision = std::to_string(++world_.decisions);
-    for (const std::string& member : listed_) {
-      auto& share = request.assignments.emplace_back();
-      share.member_id = member;
-      share.assignment = protocol::Bytes::of_text(decision + ":" + owner_of(member));
-    }
-    syncing_ = ask(
-        std::move(request),
-        [this](const auto& asked, auto reply) {
-          return world_.runner.shard().sync_group(world_.context(name_, 5), asked, std::move(reply));
-        },
-        [this, generation = generation_](const protocol::SyncGroupResponse& response) {
-          if (response.error_code == 0)
-            world_.ledger.synced(generation, as_text(response.assignment.view()), name_);
-        });
+    std::vector<Named> shares;
+    for (const Named& member : members)
+      shares.push_back({member.name, protocol::Bytes::of_text(decision + ":" + owner_of(member.name))});
+    return shares;
+  }
+  void join_left(const protocol::JoinGroupResponse& response) override { world_.ledger.joined(response); }
+  void share_left(int32_t generation, std::string_view share) override {
+    world_.ledger.synced(generation, share, name());
+  }
+  void joined() override { EXPECT_EQ(owner_of(member_id()), name()); }
+  bool misbehave(Instant now) override {
+    if (is_member() && world_.dice.one_in(150)) speaks_ = world_.dice.below(3);
+    return SimulatedClassicMember::misbehave(now);
   }
 
-  void continue_sync(Instant now) {
-    if (!has_come(syncing_, now)) return;
-    const protocol::SyncGroupResponse response = std::exchange(syncing_, nullptr)->response();
-    if (response.error_code == 0) {
-      phase_ = Phase::member;
-      next_ = now + seconds(3);
-    } else {
-      obey(static_cast<ErrorCode>(response.error_code), now);
-    }
-  }
-
-  void heartbeat() {
-    protocol::HeartbeatRequest request;
-    request.group_id = "g";
-    request.member_id = member_id_;
-    if (is_static_) request.group_instance_id = name_;
-    request.generation_id = generation_;
-    beating_ = ask(
-        std::move(request),
-        [this](const auto& asked, auto reply) {
-          return world_.runner.shard().heartbeat(world_.context(name_, 4), asked, std::move(reply));
-        },
-        [](const auto&) {});
-  }
-
-  void continue_heartbeat(Instant now) {
-    if (!has_come(beating_, now)) return;
-    const auto error = static_cast<ErrorCode>(std::exchange(beating_, nullptr)->response().error_code);
-    next_ = now + seconds(3);
-    if (error != ErrorCode::none) obey(error, now);
-  }
-
-  void obey(ErrorCode error, Instant now) {
-    phase_ = Phase::outside;
-    next_ = now + (world_.dice.one_in(3) ? world_.dice.up_to(seconds(8)) : tick);
-    if (error == ErrorCode::fenced_instance_id) return start_again(now + seconds(1));
-    if (error == ErrorCode::unknown_member_id || error == ErrorCode::illegal_generation)
-      return forget_membership();
-    EXPECT_TRUE(error == ErrorCode::rebalance_in_progress || error == ErrorCode::inconsistent_group_protocol)
-        << static_cast<int>(error);
-  }
-
-  void leave() {
-    if (member_id_.empty()) return;
-    protocol::LeaveGroupRequest request;
-    request.group_id = "g";
-    auto& member = request.members.emplace_back();
-    member.member_id = member_id_;
-    if (is_static_) member.group_instance_id = name_;
-    ask(
-        std::move(request),
-        [this](const auto& asked, auto reply) {
-          return world_.runner.shard().leave_group(world_.context(name_, 5), asked, std::move(reply));
-        },
-        [](const auto&) {});
-  }
-
+ private:
   World& world_;
-  const std::string name_;
-  const bool is_static_;
   std::size_t speaks_ = 0;
-  Phase phase_ = Phase::outside;
-  std::string member_id_;
-  std::string protocol_;
-  int32_t generation_ = -1;
-  std::vector<std::string> listed_;
-  Instant next_{};
-  Instant asleep_until_{};
-  Instant asked_at_{};
-  AnswerPtr<protocol::JoinGroupResponse> joining_;
-  AnswerPtr<protocol::SyncGroupResponse> syncing_;
-  AnswerPtr<protocol::HeartbeatResponse> beating_;
 };
 
 class Simulation {
@@ -372,7 +131,7 @@ class Simulation {
       step();
       if (::testing::Test::HasFailure()) return;
     }
-    world_.calm = true;
+    world_.around.calm = true;
     world_.runner.refuse_appends(ErrorCode::none);
     world_.runner.durable_at_once(true);
     // The longest that anything is waited for: a newcomer whose client lost patience.
@@ -426,7 +185,7 @@ class Simulation {
   }
 
   World world_;
-  std::vector<Client> clients_;
+  std::deque<Client> clients_;
   Instant durable_by_ = Instant::max();
 };
 

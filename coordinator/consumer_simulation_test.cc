@@ -6,50 +6,22 @@
 
 #include "base/test_seeds.h"
 #include "coordinator/consumer_test_support.h"
+#include "coordinator/simulated_consumer_member.h"
 
 /// A group through weeks of bad luck: members come, hang, die and come back, topics come and go, answers and
 /// requests are lost or doubled, the coordinator crashes between any two of its batches, its disk refuses,
-/// its clock is set. Members behave as Kafka's clients do: one heartbeat at a time; after one without an
-/// answer all is said again; what is taken away is given up before that is said.
+/// its clock is set.
 namespace barnabas::coordinator::testing {
 namespace {
 
 using std::chrono::milliseconds;
-using Partition = std::pair<Uuid, int32_t>;
-using Partitions = std::set<Partition>;
-
-TopicPartitions by_topic(const Partitions& partitions) {
-  TopicPartitions topics;
-  for (const auto& [topic, partition] : partitions) topics[topic].push_back(partition);
-  return topics;
-}
-
-struct Client {
-  std::string id;
-  std::optional<std::string> instance = {};
-  std::vector<std::string> topics = {};
-  std::string regex = {};
-  std::string assignor = {};
-
-  bool is_running = true;
-  int32_t epoch = 0;
-  Partitions owned = {};                  ///< what it reads: given to it, and not given up yet
-  std::optional<Partitions> wanted = {};  ///< an assignment that it has not come to yet
-  bool says_all = true;                   ///< the last answer did not come
-  bool says_owned = true;
-  bool subscription_changed = false;
-  int hangs = 0;  ///< rounds in which it does nothing
-  /// Its heartbeat, once it is with the coordinator.
-  AnswerPtr<ConsumerGroupHeartbeatResponse> answer = {};
-  std::unique_ptr<ConsumerGroupHeartbeatRequest> request = {};
-};
+using Client = SimulatedConsumerMember;
 
 class Simulation {
  public:
   explicit Simulation(uint64_t seed) : random_(seed), with_crashes_(below(2) == 0) {
     for (const auto* name : {"a", "b", "c"}) shard_.set_topic(name, 1 + below(6));
     shard_.runner.durable_at_once(!with_crashes_);
-    note_boundary();
   }
 
   void run() {
@@ -113,8 +85,7 @@ class Simulation {
     client.owned.clear();
     client.answer.reset();
     if (below(2) == 0 || client.epoch == 0) return;
-    auto request = heartbeat_request("g", client.id, client.instance ? leave_static_epoch : leave_epoch);
-    if (client.instance) request.instance_id = protocol::String(*client.instance);
+    const auto request = client.farewell();
     auto [reply, answer] = reply_and_answer<ConsumerGroupHeartbeatResponse>();
     carry_out(shard_.runner.shard().consumer_heartbeat(shard_.runner.context(1), request, std::move(reply)));
   }
@@ -136,22 +107,13 @@ class Simulation {
 
   /// Batches are whole or not there at all, and what was promised is there.
   void crash() {
-    std::vector<std::size_t> possible;
-    for (const std::size_t at : boundaries_)
-      if (at >= shard_.runner.durable() && at <= shard_.runner.log().size()) possible.push_back(at);
-    const std::size_t kept = possible[static_cast<std::size_t>(below(static_cast<int>(possible.size())))];
-    shard_.runner.crash(kept);
-    std::erase_if(boundaries_, [kept](std::size_t at) { return at > kept; });
+    const auto points = shard_.runner.crash_points();
+    shard_.runner.crash(points[static_cast<std::size_t>(below(static_cast<int>(points.size())))]);
     for (Client& client : clients_)
-      if (client.answer && !client.answer->came()) lose_answer(client);
+      if (client.answer && !client.answer->came()) client.lose_answer();
   }
 
-  void note_boundary() { boundaries_.push_back(shard_.runner.log().size()); }
-
-  void carry_out(Decision decision) {
-    shard_.runner.carry_out(std::move(decision));
-    note_boundary();
-  }
+  void carry_out(Decision decision) { shard_.runner.carry_out(std::move(decision)); }
 
   void calm_down() {
     is_calm_ = true;
@@ -171,14 +133,13 @@ class Simulation {
         continue;
       }
       if (client.answer) take_answer(client);
-      if (!client.answer) come_to_assignment(client);
+      if (!client.answer) client.come_to_assignment([this](int in) { return chance(in); });
       if (!client.answer) send(client);
       expect_one_owner();
     }
     // Appended by timers, batch by batch; a crash may fall between any two.
     for (int i = 0; i < 10; ++i) {
       shard_.runner.advance(milliseconds(is_calm_ ? 300 : below(500)));
-      note_boundary();
     }
     if (with_crashes_ && below(2) == 0) shard_.runner.make_durable();
     expect_one_owner();
@@ -186,8 +147,8 @@ class Simulation {
   }
 
   void send(Client& client) {
-    if (chance(8)) return lose_answer(client);  // the request is lost
-    client.request = std::make_unique<ConsumerGroupHeartbeatRequest>(request_of(client));
+    if (chance(8)) return client.lose_answer();  // the request is lost
+    client.request = std::make_unique<ConsumerGroupHeartbeatRequest>(client.heartbeat());
     auto [reply, answer] = reply_and_answer<ConsumerGroupHeartbeatResponse>();
     client.answer = answer;
     carry_out(shard_.runner.shard().consumer_heartbeat(shard_.runner.context(1), *client.request,
@@ -198,81 +159,9 @@ class Simulation {
                                                        std::move(reply_to_copy)));
   }
 
-  ConsumerGroupHeartbeatRequest request_of(Client& client) {
-    auto request = heartbeat_request("g", client.id, client.epoch);
-    if (client.instance) request.instance_id = protocol::String(*client.instance);
-    const bool says_all = client.says_all || client.epoch == 0;
-    if (says_all || client.subscription_changed) {
-      request.subscribed_topic_names.emplace(client.topics.begin(), client.topics.end());
-      request.subscribed_topic_regex = protocol::String(client.regex);
-    }
-    if (says_all) {
-      request.rebalance_timeout_ms = 20'000;
-      if (!client.assignor.empty()) request.server_assignor = protocol::String(client.assignor);
-    }
-    if (says_all || client.says_owned) report(request, by_topic(client.owned));
-    return request;
-  }
-
-  void lose_answer(Client& client) {
-    client.answer.reset();
-    client.says_all = true;
-  }
-
   void take_answer(Client& client) {
-    if (chance(8)) return lose_answer(client);
-    if (!client.answer->came()) {
-      if (client.answer->dropped) lose_answer(client);
-      return;
-    }
-    if (!client.answer->content->has_value()) return lose_answer(client);
-    const ConsumerGroupHeartbeatResponse response = client.answer->response();
-    client.answer.reset();
-    const auto error = static_cast<ErrorCode>(response.error_code);
-    if (error == ErrorCode::unknown_member_id || error == ErrorCode::fenced_member_epoch ||
-        error == ErrorCode::group_id_not_found) {
-      client.epoch = 0;
-      client.owned.clear();
-      client.wanted.reset();
-      client.says_all = true;
-      return;
-    }
-    if (error == ErrorCode::fenced_instance_id || error == ErrorCode::unreleased_instance_id) {
-      client.owned.clear();  // fatal, but the next one may come once this one's session has ended
-      client.epoch = 0;
-      client.wanted.reset();
-      client.says_all = true;
-      return;
-    }
-    ASSERT_EQ(error, ErrorCode::none) << response.error_message->view();
-    ASSERT_GE(response.member_epoch, client.epoch) << client.id;
-    client.epoch = response.member_epoch;
-    client.says_all = false;
-    client.says_owned = false;
-    const std::vector<protocol::String> topics(client.topics.begin(), client.topics.end());
-    if (client.request->subscribed_topic_names == topics) client.subscription_changed = false;
-    if (!response.assignment) return;
-    client.wanted.emplace();
-    for (const auto& topic : response.assignment->topic_partitions)
-      for (const int32_t partition : topic.partitions) client.wanted->insert({topic.topic_id, partition});
-  }
-
-  /// Gives up first, and takes the rest a while later; only then it reports, as clients do.
-  ///
-  /// Who has to say all again does not do so half-way: what it would not report yet, the protocol takes for
-  /// given up (here as in Kafka), although it is about to be taken.
-  void come_to_assignment(Client& client) {
-    if (!client.wanted || (!client.says_all && chance(3))) return;
-    Partitions kept;
-    std::ranges::set_intersection(client.owned, *client.wanted, std::inserter(kept, kept.end()));
-    if (kept != client.owned) {
-      client.owned = std::move(kept);
-      client.says_owned = false;
-      if (!client.says_all && chance(2)) return;
-    }
-    client.owned = *client.wanted;
-    client.wanted.reset();
-    client.says_owned = true;
+    if (chance(8)) return client.lose_answer();
+    client.take_answer();
   }
 
   // --- what must be so
@@ -337,7 +226,6 @@ class Simulation {
   bool is_calm_ = false;
   ConsumerShard shard_;
   std::vector<Client> clients_;
-  std::vector<std::size_t> boundaries_;
   int last_id_ = 0;
   int32_t last_epoch_ = 0;
 };

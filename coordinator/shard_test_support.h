@@ -106,6 +106,7 @@ class ShardRunner {
           {std::move(record), now_.wall, decision.producer ? decision.producer->id : no_producer_id});
       if (decision.replay) replay(log_.size() - 1);
     }
+    note_batch();
     if (decision.appended) decision.appended();
     for (ReadyReply& reply : decision.replies) waiting_.push_back(std::move(reply));
     // An answer that came after all is durable waits for nothing.
@@ -119,11 +120,13 @@ class ShardRunner {
       log_.push_back({std::move(record), now_.wall, producer});
       replay(log_.size() - 1);
     }
+    note_batch();
     if (durable_at_once_) make_durable();
   }
   void end_transaction(ProducerId producer, bool committed) {
     log_.push_back({{}, now_.wall, producer, committed});
     replay(log_.size() - 1);
+    note_batch();
     if (durable_at_once_) make_durable();
   }
 
@@ -155,13 +158,25 @@ class ShardRunner {
     waiting_.clear();
     shard_.reset();
     log_.resize(kept);
+    std::erase_if(batch_ends_, [kept](std::size_t end) { return end > kept; });
     durable_ = kept;
     start();
   }
   void crash() { crash(log_.size()); }
+  /// How much of the log a crash may leave: whole batches, and all that is durable.
+  std::vector<std::size_t> crash_points() const {
+    std::vector<std::size_t> points{durable_};
+    for (const std::size_t end : batch_ends_)
+      if (end > durable_) points.push_back(end);
+    return points;
+  }
   std::size_t durable() const { return durable_; }
 
  private:
+  void note_batch() {
+    if (batch_ends_.empty() || batch_ends_.back() != log_.size()) batch_ends_.push_back(log_.size());
+  }
+
   void start() {
     shard_ = make_();
     for (std::size_t i = 0; i < log_.size(); ++i) replay(i);
@@ -189,6 +204,7 @@ class ShardRunner {
   Make make_;
   std::unique_ptr<Shard> shard_;
   std::vector<Logged> log_;
+  std::vector<std::size_t> batch_ends_;  ///< where in the log each batch ends
   std::size_t durable_ = 0;
   bool durable_at_once_ = true;
   std::deque<ReadyReply> waiting_;
