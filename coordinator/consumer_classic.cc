@@ -59,13 +59,17 @@ class ClassicJoin {
     const auto subscription =
         request_.protocols.empty() ? std::nullopt : read_subscription(request_.protocols.front().metadata);
     if (!subscription) return refused(ErrorCode::inconsistent_group_protocol);
+    const TopicPartitions owned = by_id(subscription->owned, *protocol_.environment_.image);
+    // It was put out and has not noticed; what it believes to own may be others' by now. It lets go when it
+    // is told.
+    if (is_unknown_ && !owned.empty()) return refused(ErrorCode::unknown_member_id);
 
     MemberUpdate update(protocol_, group_, *old_, context_.now);
     update.records() = std::move(records_);
     update.change_to(changed(*subscription));
     if (auto checked = update.subscribe(); !checked) return std::unexpected(checked.error());
     update.check_metadata(true);
-    return go_on(update, *subscription, reply);
+    return go_on(update, owned, reply);
   }
 
  private:
@@ -103,6 +107,7 @@ class ClassicJoin {
       old_ = &*begun_;
     }
     if (old_ == nullptr) {
+      is_unknown_ = !is_new_;
       begun_ = ConsumerMember{.id = member_id_};
       old_ = &*begun_;
     }
@@ -128,7 +133,7 @@ class ClassicJoin {
     return next;
   }
 
-  Checked<Decision> go_on(MemberUpdate& update, const EmbeddedSubscription& subscription,
+  Checked<Decision> go_on(MemberUpdate& update, const TopicPartitions& owned,
                           Reply<protocol::JoinGroupResponse>& reply) {
     const bool downgrades = present_ != nullptr && !present_->classic &&
                             protocol_.may_downgrade(group_, {present_}, &update.member());
@@ -136,8 +141,7 @@ class ClassicJoin {
     const bool rebalances = downgrades && group_.assignment_epoch() < update.group_epoch();
     if (!rebalances) {
       const auto target = downgrades ? update.last_target() : update.target();
-      auto checked = update.reconcile(target, update.subscription_changed(),
-                                      by_id(subscription.owned, *protocol_.environment_.image));
+      auto checked = update.reconcile(target, update.subscription_changed(), owned);
       if (!checked) return std::unexpected(checked.error());
     }
     const ConsumerMember& member = update.member();
@@ -177,6 +181,7 @@ class ClassicJoin {
   const std::string member_id_;
   std::optional<std::string> instance_id_;
   int32_t rebalance_timeout_ms_ = 0;
+  bool is_unknown_ = false;  ///< its id is not of this group; it may have been handed out
   std::vector<Record> records_;
   const ConsumerMember* present_ = nullptr;  ///< of this instance
   const ConsumerMember* old_ = nullptr;
@@ -250,7 +255,11 @@ Decision ConsumerProtocol::heartbeat_classic(const RequestContext& context,
                       context.now);
     const bool may_go_on =
         member.state == ConsumerMemberState::unreleased_partitions && !group.waits_for_others(member);
-    if (member.epoch < group.assignment_epoch() ||
+    // Topics are looked at, and assignments made, for heartbeats of the consumer protocol and for joins.
+    // Without members of that protocol somebody has to join, or what one who left had stays where it is.
+    const bool must_ask = group.classic_members() == group.members().size() &&
+                          (group.needs_metadata_check() || target_is_due(group, group.epoch(), context.now));
+    if (must_ask || member.epoch < group.assignment_epoch() ||
         member.state == ConsumerMemberState::unrevoked_partitions || may_go_on) {
       response.error_code = to_wire(ErrorCode::rebalance_in_progress);
       set_join_timer(group.id(), member, context.now);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "coordinator/classic_protocol.h"
 #include "coordinator/consumer_embedded.h"
@@ -55,6 +56,17 @@ bool share_a_protocol(const std::vector<const ConsumerMember*>& members) {
   });
 }
 
+// Who joins a cooperative rebalance goes on with what it had until it has got its share, which may be without
+// some of it. What it says to have and nobody is given has to be given up first. (Kafka goes by the shares
+// alone, and gives it to somebody else at once.)
+void keep_what_is_claimed(const TopicPartitions& claimed, std::set<std::pair<Uuid, int32_t>>& taken,
+                          ConsumerMember& member) {
+  for (const auto& [topic, partitions] : claimed)
+    for (const int32_t partition : partitions)
+      if (taken.emplace(topic, partition).second) member.pending_revocation[topic][partition] = member.epoch;
+  if (!member.pending_revocation.empty()) member.state = ConsumerMemberState::unrevoked_partitions;
+}
+
 void add_records_of(const ConsumerGroup& group, std::vector<Record>& records) {
   using namespace consumer_records;
   const auto& id = group.id();
@@ -83,8 +95,13 @@ Checked<std::unique_ptr<ConsumerGroup>> ConsumerProtocol::converted(const Classi
     return refused("the group size exceeds the consumer group maximum size");
 
   classic.tombstones(records);
-  const std::string protocol = classic.protocol_name() ? *classic.protocol_name() : classic.select_protocol();
+  std::string protocol;
+  // All may have gone while the group waits for members to join.
+  if (!classic.members().empty())
+    protocol = classic.protocol_name() ? *classic.protocol_name() : classic.select_protocol();
   auto group = std::make_unique<ConsumerGroup>(classic.id());
+  std::vector<std::pair<ConsumerMember, TopicPartitions>> claims;
+  std::set<std::pair<Uuid, int32_t>> taken;
   for (const auto& [id, member] : classic.members()) {
     TopicPartitions assigned;
     if (!member.assignment.empty()) {
@@ -99,8 +116,15 @@ Checked<std::unique_ptr<ConsumerGroup>> ConsumerProtocol::converted(const Classi
     }
     const auto subscription = read_subscription(member.metadata(protocol));
     if (!subscription) return refused("the embedded consumer protocol is malformed");
-    group->take_member(consumer_member(member, classic.generation(), *subscription, assigned));
+    for (const auto& [topic, partitions] : assigned)
+      for (const int32_t partition : partitions) taken.emplace(topic, partition);
+    claims.emplace_back(consumer_member(member, classic.generation(), *subscription, assigned),
+                        by_id(subscription->owned, *environment_.image));
     group->take_target(id, std::move(assigned));
+  }
+  for (auto& [member, claimed] : claims) {
+    keep_what_is_claimed(claimed, taken, member);
+    group->take_member(std::move(member));
   }
   std::vector<std::string> topics;
   for (const auto& [name, count] : group->subscriptions()) topics.push_back(name);

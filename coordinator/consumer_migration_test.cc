@@ -4,7 +4,6 @@
 #include "coordinator/consumer_test_support.h"
 #include "protocol/messages/consumer_protocol_assignment.h"
 #include "protocol/messages/consumer_protocol_subscription.h"
-#include "protocol/writer.h"
 
 /// A group changes between the protocols while members of both are in it.
 namespace barnabas::coordinator::testing {
@@ -13,14 +12,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using List = std::vector<int32_t>;
-
-template <class Message>
-protocol::Bytes embedded(const Message& message, int16_t version) {
-  protocol::Writer writer;
-  writer.int16(version);
-  message.encode(writer, version);
-  return protocol::Bytes(writer.bytes());
-}
 
 protocol::Bytes subscription(const List& owned, int16_t version = 1) {
   protocol::ConsumerProtocolSubscription message;
@@ -68,19 +59,30 @@ class Migration : public ::testing::Test {
     return refused;
   }
 
-  protocol::JoinGroupResponse join(std::string_view id, const List& owned = {},
-                                   std::optional<std::string> instance = {}) {
+  static protocol::JoinGroupRequest classic_join(std::string_view id, const List& owned = {}) {
     protocol::JoinGroupRequest request;
     request.group_id = "g";
     request.member_id = id;
     request.protocol_type = "consumer";
     request.session_timeout_ms = 10'000;
     request.rebalance_timeout_ms = 20'000;
-    if (instance) request.group_instance_id = protocol::String(*instance);
     auto& protocol = request.protocols.emplace_back();
     protocol.name = "range";
     protocol.metadata = subscription(owned);
-    return ask(&GroupShard::join_group, request, 3);
+    return request;
+  }
+
+  protocol::JoinGroupResponse join(std::string_view id, const List& owned = {}) {
+    return ask(&GroupShard::join_group, classic_join(id, owned), 3);
+  }
+
+  /// It waits for others.
+  AnswerPtr<protocol::JoinGroupResponse> join_and_wait(const protocol::JoinGroupRequest& request) {
+    auto [reply, answer] = reply_and_answer<protocol::JoinGroupResponse>();
+    shard.runner.carry_out(
+        shard.runner.shard().join_group(shard.runner.context(3), request, std::move(reply)));
+    EXPECT_FALSE(answer->came());
+    return answer;
   }
 
   protocol::SyncGroupResponse sync(std::string_view id, int32_t generation, std::optional<List> leads = {}) {
@@ -180,17 +182,8 @@ TEST_F(Migration, a_refused_append_leaves_the_classic_group_as_it_was) {
 
 TEST_F(Migration, who_waits_in_the_classic_group_is_told_to_join_again) {
   const std::string classic = classic_member();
-  protocol::JoinGroupRequest request;  // another one, which waits for the first to join again
-  request.group_id = "g";
-  request.protocol_type = "consumer";
-  request.session_timeout_ms = 10'000;
-  request.rebalance_timeout_ms = 20'000;
-  auto& protocol = request.protocols.emplace_back();
-  protocol.name = "range";
-  protocol.metadata = subscription({});
-  auto [reply, answer] = reply_and_answer<protocol::JoinGroupResponse>();
-  shard.runner.carry_out(shard.runner.shard().join_group(shard.runner.context(3), request, std::move(reply)));
-  EXPECT_FALSE(answer->came());
+  const auto request = classic_join("");  // another one, which waits for the first to join again
+  const auto answer = join_and_wait(request);
   consumer_joins();
   ASSERT_TRUE(answer->came());
   EXPECT_EQ(answer->response().error_code, protocol::to_wire(ErrorCode::rebalance_in_progress));
@@ -239,6 +232,46 @@ TEST_F(Migration, a_classic_member_that_joins_and_does_not_fetch_its_share_is_pu
   EXPECT_EQ(shard.group("g")->member(classic), nullptr);
 }
 
+TEST_F(Migration, a_group_whose_members_have_all_gone_while_it_waited_for_them_changes_too) {
+  const std::string classic = classic_member();
+  const auto later = ask(&GroupShard::join_group, classic_join(""), 9);
+  EXPECT_EQ(later.error_code, protocol::to_wire(ErrorCode::member_id_required));
+  const auto request = classic_join(classic);
+  const auto answer = join_and_wait(request);  // for the one that got an id
+  protocol::LeaveGroupRequest leave;
+  leave.group_id = "g";
+  leave.members.emplace_back().member_id = classic;
+  EXPECT_EQ(ask(&GroupShard::leave_group, leave, 3).error_code, 0);
+  EXPECT_TRUE(answer->came());
+  EXPECT_EQ(state(), "PreparingRebalance");
+  EXPECT_EQ(consumer_joins().error_code, 0);
+  EXPECT_EQ(shard.group("g")->members().size(), 1u);
+}
+
+TEST_F(Migration, what_a_member_has_and_was_not_given_again_is_its_own_until_it_has_given_it_up) {
+  const std::string classic = classic_member();
+  const auto request = classic_join("");
+  const auto answer = join_and_wait(request);
+  EXPECT_EQ(join(classic, {0, 1, 2, 3}).generation_id, 2);  // cooperative: it goes on with all of it
+  EXPECT_EQ(partitions_in(sync(classic, 2, List{0, 1})), (List{0, 1}));
+  const auto joined = consumer_joins();
+  EXPECT_TRUE(joined.assignment->topic_partitions.empty());
+  EXPECT_EQ(partitions_of(shard.group("g")->member(classic)->pending_revocation).begin()->second,
+            (List{2, 3}));
+
+  EXPECT_EQ(beat(classic, 2), ErrorCode::rebalance_in_progress);
+  join(classic, {0, 1});
+  EXPECT_TRUE(shard.group("g")->member(classic)->pending_revocation.empty());
+  const auto got = shard.heartbeat(heartbeat_request("g", "c", joined.member_epoch));
+  EXPECT_FALSE(got->assignment->topic_partitions.empty());
+}
+
+TEST_F(Migration, who_was_put_out_and_believes_to_own_something_is_told_to_let_go) {
+  consumer_joins();
+  EXPECT_EQ(join("stranger", {0}).error_code, protocol::to_wire(ErrorCode::unknown_member_id));
+  EXPECT_EQ(join("stranger").error_code, 0);  // its id may have been handed out
+}
+
 TEST_F(Migration, an_assignor_of_the_application_does_not_lose_what_it_wrote) {
   user_data = "mine";
   classic_member();
@@ -246,6 +279,35 @@ TEST_F(Migration, an_assignor_of_the_application_does_not_lose_what_it_wrote) {
   EXPECT_EQ(refused.error_code, protocol::to_wire(ErrorCode::group_id_not_found));
   EXPECT_NE(refused.error_message->view().find("unsupported custom assignor"), std::string_view::npos);
   EXPECT_EQ(type(), GroupType::classic);
+}
+
+class OnlyUpgrades : public Migration {
+ protected:
+  OnlyUpgrades() : Migration([](ShardEnvironment& environment) { environment.settings.downgrade = false; }) {}
+};
+
+TEST_F(OnlyUpgrades, classic_members_that_are_left_among_themselves_get_what_is_free) {
+  const std::string classic = classic_member();
+  const int32_t epoch = consumer_joins().member_epoch;
+  EXPECT_EQ(beat(classic, 1), ErrorCode::rebalance_in_progress);
+  join(classic, {0, 1, 2, 3});
+  const List keeps = partitions_in(sync(classic, 1));
+  EXPECT_EQ(join(classic, keeps).generation_id, epoch);
+  EXPECT_EQ(shard.heartbeat(heartbeat_request("g", "c", leave_epoch))->error_code, 0);
+  EXPECT_EQ(type(), GroupType::consumer);
+
+  shard.runner.advance(seconds(2));
+  EXPECT_EQ(beat(classic, epoch), ErrorCode::rebalance_in_progress);
+  EXPECT_EQ(join(classic, keeps).generation_id, epoch + 1);
+  EXPECT_EQ(partitions_in(sync(classic, epoch + 1)), (List{0, 1, 2, 3}));
+  EXPECT_EQ(beat(classic, epoch + 1), ErrorCode::none);
+
+  shard.set_topic("t", 5);
+  shard.runner.advance(seconds(2));
+  EXPECT_EQ(beat(classic, epoch + 1), ErrorCode::rebalance_in_progress);
+  EXPECT_EQ(join(classic, {0, 1, 2, 3}).generation_id, epoch + 2);
+  EXPECT_EQ(partitions_in(sync(classic, epoch + 2)), (List{0, 1, 2, 3, 4}));
+  EXPECT_EQ(beat(classic, epoch + 2), ErrorCode::none);
 }
 
 class NoMigration : public Migration {

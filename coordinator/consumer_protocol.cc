@@ -68,6 +68,12 @@ void ConsumerProtocol::metadata_changed(const metadata::MetadataChanges& changes
   }
 }
 
+bool ConsumerProtocol::target_is_due(const ConsumerGroup& group, int32_t epoch, const Now& now) {
+  if (group.assignment_epoch() >= epoch) return false;
+  return group.assigned_at() == TimestampMs(0) ||
+         has_passed(group.assigned_at(), settings_.of(group.id()).assignment_interval.count(), now.wall);
+}
+
 // --- leaving
 
 Checked<Decision> ConsumerProtocol::leave(const HeartbeatRequest& request, const Now& now,

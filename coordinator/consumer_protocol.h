@@ -91,6 +91,8 @@ class ConsumerProtocol {
                  const ConsumerMember* joining, bool rebalance, const Now& now, Decision& decision);
   Decision resolve_regexes(const std::string& group_id, const Now& now);
 
+  /// The target assignment is older than `epoch` of the group, and so old that a new one may be made.
+  bool target_is_due(const ConsumerGroup& group, int32_t epoch, const Now& now);
   /// What is assigned with where nobody asks for anything.
   const std::string& default_assignor() const { return environment_.settings.consumer_assignors.front(); }
 

@@ -7,6 +7,11 @@
 
 namespace barnabas::coordinator {
 
+/// Also when the clock was set back: that must not hold a group up until it has caught up.
+inline bool has_passed(TimestampMs since, int64_t interval_ms, TimestampMs now) {
+  return now < since || now - since >= interval_ms;
+}
+
 /// What is in force for one group of the consumer protocol.
 struct ConsumerGroupSettings {
   std::chrono::milliseconds session_timeout{45'000};

@@ -12,6 +12,7 @@
 #include "metadata/publisher.h"
 #include "protocol/messages/consumer_group_heartbeat_request.h"
 #include "protocol/messages/consumer_group_heartbeat_response.h"
+#include "protocol/writer.h"
 
 namespace barnabas::coordinator::testing {
 
@@ -133,6 +134,15 @@ inline void report(ConsumerGroupHeartbeatRequest& request, const TopicPartitions
     one.topic_id = topic;
     one.partitions = list;
   }
+}
+
+/// What members of the classic protocol say to each other in bytes (consumer_embedded.h).
+template <class Message>
+protocol::Bytes embedded(const Message& message, int16_t version) {
+  protocol::Writer writer;
+  writer.int16(version);
+  message.encode(writer, version);
+  return protocol::Bytes(writer.bytes());
 }
 
 }  // namespace barnabas::coordinator::testing

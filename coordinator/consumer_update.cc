@@ -18,11 +18,6 @@ constexpr milliseconds waits_max{1'000};
 /// Expressions of a group are not looked at more often.
 constexpr int64_t regex_refresh_min_ms = 10'000;
 
-// A clock that was set back must not hold a group up until it has caught up.
-bool has_passed(TimestampMs since, int64_t interval_ms, TimestampMs now) {
-  return now < since || now - since >= interval_ms;
-}
-
 std::set<Uuid> ids_of(const std::vector<std::string>& topics, const metadata::MetadataImage& image) {
   std::set<Uuid> ids;
   for (const auto& name : topics)
@@ -109,10 +104,7 @@ void MemberUpdate::check_metadata(bool any_regex_change_counts) {
 }
 
 MemberUpdate::Target MemberUpdate::target() {
-  if (group_.assignment_epoch() >= group_epoch_) return last_target();
-  const int64_t interval = settings_.assignment_interval.count();
-  if (group_.assigned_at() != TimestampMs(0) && !has_passed(group_.assigned_at(), interval, now_.wall))
-    return last_target();
+  if (!protocol_.target_is_due(group_, group_epoch_, now_)) return last_target();
   Target target{group_epoch_, {}};
   compute_target(target);
   target_epoch_ = group_epoch_;
