@@ -56,11 +56,14 @@ Progress EndTransaction::end(TransactionTurn& turn, const Transaction& current) 
 
 Progress EndTransaction::end_with_new_epoch(TransactionTurn& turn, const Transaction& current) {
   if (current.is_decided()) return Progress::waits;
-  // It did not hear of the end of this transaction, and of what it goes on with.
-  const bool repeats_last_epoch = producer_epoch_ == exhausted_epoch &&
+  // It did not hear of the end of this transaction, and of what it goes on with. That end must have been one
+  // that gave an epoch: otherwise it is another producer's, who has been given its epoch when it began.
+  const bool gave_epoch = current.client_version >= first_version_with_epoch_bump;
+  const bool repeats_last_epoch = gave_epoch && producer_epoch_ == exhausted_epoch &&
                                   current.previous_producer_id == producer_id_ &&
                                   current.producer_epoch == ProducerEpoch{0};
-  const bool repeats = repeats_last_epoch || current.producer_epoch.value() == producer_epoch_.value() + 1;
+  const bool repeats =
+      repeats_last_epoch || (gave_epoch && current.producer_epoch.value() == producer_epoch_.value() + 1);
   if (current.producer_id != producer_id_ && !repeats_last_epoch)
     return refuse(turn, ErrorCode::invalid_producer_id_mapping);
   if (current.producer_epoch != producer_epoch_ && !(repeats && current.is_complete()))
