@@ -48,6 +48,14 @@ TxnOffsetCommitResponse refuse_commit(const TxnOffsetCommitRequest& request, int
   return CommitTopics(request, version >= txn_offset_commit_first_with_topic_ids, image).answer(why);
 }
 
+std::optional<TxnOffsetCommitResponse> answer_without_commits(const TxnOffsetCommitRequest& request,
+                                                              int16_t version,
+                                                              const metadata::MetadataImage& image) {
+  CommitTopics topics(request, version >= txn_offset_commit_first_with_topic_ids, image);
+  if (!topics.commits().empty()) return std::nullopt;
+  return topics.answer(ErrorCode::none);
+}
+
 template <class Request>
 ErrorCode OffsetProtocol::validate_commit(const RequestContext& context, const Request& request,
                                           const CommitTopics<Request>& topics, CommitKind kind) const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "metadata/image.h"
 #include "protocol/error_code.h"
 #include "protocol/messages/offset_commit_request.h"
@@ -20,5 +22,9 @@ protocol::OffsetCommitResponse refuse_commit(const protocol::OffsetCommitRequest
 protocol::TxnOffsetCommitResponse refuse_commit(const protocol::TxnOffsetCommitRequest& request,
                                                 int16_t version, const metadata::MetadataImage& image,
                                                 protocol::ErrorCode why);
+
+/// The answer when there is nothing to ask the group for: no partition that is named exists.
+std::optional<protocol::TxnOffsetCommitResponse> answer_without_commits(
+    const protocol::TxnOffsetCommitRequest& request, int16_t version, const metadata::MetadataImage& image);
 
 }  // namespace barnabas::coordinator

@@ -70,11 +70,13 @@ void replay_batch(const Partition& partition, const RecordBatchView& batch, LogR
 }  // namespace
 
 Result<Offset> CoordinatorLog::append(const std::vector<coordinator::Record>& records,
-                                      const std::optional<coordinator::Producer>& producer, TimestampMs now) {
+                                      const std::optional<coordinator::Producer>& producer, TimestampMs now,
+                                      const storage::TransactionCheck& check) {
   protocol::RecordBatchOptions options{.compression = compression_};
   if (producer) {
     options.producer_id = producer->id;
     options.producer_epoch = producer->epoch;
+    options.base_sequence = 0;  // as Kafka has it; nobody checks those of coordinators
     options.transactional = true;
   }
   protocol::RecordBatchBuilder builder(options);
@@ -87,7 +89,7 @@ Result<Offset> CoordinatorLog::append(const std::vector<coordinator::Record>& re
                                           std::to_string(batch.size()) + " bytes, max.message.bytes is " +
                                           std::to_string(max_bytes));
   BARNABAS_ASSIGN(const auto appended,
-                  partition_->append(batch, true, now, storage::AppendOrigin::coordinator));
+                  partition_->append(batch, true, now, storage::AppendOrigin::coordinator, check));
   return appended.last_offset + 1;
 }
 
@@ -145,6 +147,8 @@ ErrorCode coordinator_error_of(ErrorKind kind) {
       return ErrorCode::not_coordinator;
     case ErrorKind::invalid_producer_epoch:
       return ErrorCode::invalid_producer_epoch;
+    case ErrorKind::invalid_transaction_state:
+      return ErrorCode::invalid_txn_state;
     default:
       return ErrorCode::unknown_server_error;
   }

@@ -44,7 +44,8 @@ class CoordinatorLog {
   /// for the disk as one with acks=all does. Returns the log end after it. ErrorKind::too_large: they do not
   /// fit into one batch of the topic; all else as Partition::append. After an error nothing was appended.
   Result<Offset> append(const std::vector<coordinator::Record>& records,
-                        const std::optional<coordinator::Producer>& producer, TimestampMs now);
+                        const std::optional<coordinator::Producer>& producer, TimestampMs now,
+                        const storage::TransactionCheck& check = {});
 
   /// Reads everything from the log start to the log end, in order. Ends early, with ErrorKind::closed, once
   /// `cancelled` is set or the partition is no longer here. ErrorKind::io, corrupt: the rest cannot be read.

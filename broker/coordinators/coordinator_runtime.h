@@ -1,5 +1,6 @@
 #pragma once
 
+#include <expected>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,8 +49,35 @@ class CoordinatorRuntime {
   /// decides; or `refused`, with coordinator_load_in_progress, not_coordinator, or coordinator_not_available
   /// once it has stopped. On the shard's thread. From any thread.
   void schedule(PartitionIndex partition, Work work, Refused refused) {
-    with_host(partition, std::move(refused),
-              [work = std::move(work)](ShardHost<Shard>& host, Refused&) mutable { host.run(work); });
+    schedule(partition, {}, std::move(work), std::move(refused));
+  }
+  /// The same for records that belong to a transaction: `check` is how its producer stands in the log.
+  void schedule(PartitionIndex partition, const storage::TransactionCheck& check, Work work,
+                Refused refused) {
+    with_host(
+        partition, std::move(refused),
+        [check, work = std::move(work)](ShardHost<Shard>& host, Refused&) mutable { host.run(work, check); });
+  }
+
+  using GuardOrError = std::expected<storage::VerificationGuard, protocol::ErrorCode>;
+  /// See Partition::begin_verification, of the shard's log. `begun` runs on the shard's thread.
+  void begin_verification(PartitionIndex partition, const storage::TransactionBegin& transaction,
+                          std::move_only_function<void(GuardOrError)> begun) {
+    auto shared = std::make_shared<std::move_only_function<void(GuardOrError)>>(std::move(begun));
+    with_host(
+        partition, [shared](protocol::ErrorCode error) { (*shared)(std::unexpected(error)); },
+        [shared, transaction](ShardHost<Shard>& host, Refused&) {
+          const auto guard = host.partition().begin_verification(transaction, wall_clock_now());
+          (*shared)(guard ? GuardOrError(*guard) : std::unexpected(coordinator_error_of(guard.error().kind)));
+        });
+  }
+  /// See Partition::refuse_verification.
+  void refuse_verification(PartitionIndex partition, ProducerId producer, storage::VerificationGuard guard) {
+    with_host(
+        partition, [](protocol::ErrorCode) {},
+        [producer, guard](ShardHost<Shard>& host, Refused&) {
+          host.partition().refuse_verification(producer, guard);
+        });
   }
 
   /// Has a transaction ended in the log of this shard. `done` is told none once that is durable; from any

@@ -26,6 +26,20 @@ class GroupCoordinator : public KeyedCoordinator<coordinator::GroupShard> {
     runtime().write_marker(partition, marker, std::move(done));
   }
 
+  using KeyedCoordinator::schedule;
+  /// See CoordinatorRuntime: what a group's shard writes in a transaction.
+  void schedule(PartitionIndex partition, const storage::TransactionCheck& check, Runtime::Work work,
+                Runtime::Refused refused) {
+    runtime().schedule(partition, check, std::move(work), std::move(refused));
+  }
+  void begin_verification(PartitionIndex partition, const storage::TransactionBegin& transaction,
+                          std::move_only_function<void(Runtime::GuardOrError)> begun) {
+    runtime().begin_verification(partition, transaction, std::move(begun));
+  }
+  void refuse_verification(PartitionIndex partition, ProducerId producer, storage::VerificationGuard guard) {
+    runtime().refuse_verification(partition, producer, guard);
+  }
+
   const coordinator::GroupSettings& settings() const { return settings_; }
 
  private:

@@ -101,12 +101,15 @@ class ShardHost : public std::enable_shared_from_this<ShardHost<Shard>> {
                             : protocol::ErrorCode::not_coordinator;
   }
 
-  /// Only when readiness() is none.
+  /// Only when readiness() is none. `check`: for records of a transaction.
   template <class Work>
-  void run(Work& work) {
+  void run(Work& work, const storage::TransactionCheck& check = {}) {
     const coordinator::Now now = coordinator_now();
-    (void)carry_out(work(*shard_, now), now);
+    (void)carry_out(work(*shard_, now), now, check);
   }
+
+  /// Only when readiness() is none.
+  Partition& partition() const { return log_->partition(); }
 
   /// Ends a transaction in the log, and so in the shard. Only when readiness() is none. `done` runs once that
   /// is durable, or will not be.
@@ -264,9 +267,10 @@ class ShardHost : public std::enable_shared_from_this<ShardHost<Shard>> {
   }
 
   /// False when its records were refused.
-  bool carry_out(coordinator::Decision decision, const coordinator::Now& now) {
+  bool carry_out(coordinator::Decision decision, const coordinator::Now& now,
+                 const storage::TransactionCheck& check = {}) {
     if (!decision.records.empty()) {
-      const auto appended = log_->append(decision.records, decision.producer, now.wall);
+      const auto appended = log_->append(decision.records, decision.producer, now.wall, check);
       if (!appended) {
         refuse(decision, appended.error());
         return false;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "broker/handlers/add_offsets_to_txn.h"
+#include "broker/handlers/add_partitions_to_txn.h"
 #include "broker/handlers/alter_configs.h"
 #include "broker/handlers/alter_replica_log_dirs.h"
 #include "broker/handlers/api_versions.h"
@@ -20,6 +22,8 @@
 #include "broker/handlers/describe_log_dirs.h"
 #include "broker/handlers/describe_producers.h"
 #include "broker/handlers/describe_topic_partitions.h"
+#include "broker/handlers/describe_transactions.h"
+#include "broker/handlers/end_txn.h"
 #include "broker/handlers/fetch.h"
 #include "broker/handlers/find_coordinator.h"
 #include "broker/handlers/heartbeat.h"
@@ -30,6 +34,7 @@
 #include "broker/handlers/list_config_resources.h"
 #include "broker/handlers/list_groups.h"
 #include "broker/handlers/list_offsets.h"
+#include "broker/handlers/list_transactions.h"
 #include "broker/handlers/metadata.h"
 #include "broker/handlers/offset_commit.h"
 #include "broker/handlers/offset_delete.h"
@@ -38,6 +43,10 @@
 #include "broker/handlers/produce.h"
 #include "broker/handlers/run.h"
 #include "broker/handlers/sync_group.h"
+#include "broker/handlers/txn_offset_commit.h"
+#include "broker/handlers/write_txn_markers.h"
+#include "protocol/messages/add_offsets_to_txn_response.h"
+#include "protocol/messages/add_partitions_to_txn_response.h"
 #include "protocol/messages/alter_configs_response.h"
 #include "protocol/messages/consumer_group_describe_response.h"
 #include "protocol/messages/consumer_group_heartbeat_response.h"
@@ -48,6 +57,8 @@
 #include "protocol/messages/delete_topics_response.h"
 #include "protocol/messages/describe_groups_response.h"
 #include "protocol/messages/describe_log_dirs_response.h"
+#include "protocol/messages/describe_transactions_response.h"
+#include "protocol/messages/end_txn_response.h"
 #include "protocol/messages/fetch_response.h"
 #include "protocol/messages/find_coordinator_response.h"
 #include "protocol/messages/heartbeat_response.h"
@@ -57,12 +68,15 @@
 #include "protocol/messages/leave_group_response.h"
 #include "protocol/messages/list_groups_response.h"
 #include "protocol/messages/list_offsets_response.h"
+#include "protocol/messages/list_transactions_response.h"
 #include "protocol/messages/metadata_response.h"
 #include "protocol/messages/offset_commit_response.h"
 #include "protocol/messages/offset_delete_response.h"
 #include "protocol/messages/offset_fetch_response.h"
 #include "protocol/messages/produce_response.h"
 #include "protocol/messages/sync_group_response.h"
+#include "protocol/messages/txn_offset_commit_response.h"
+#include "protocol/messages/write_txn_markers_response.h"
 
 namespace barnabas::broker {
 namespace {
@@ -106,6 +120,11 @@ constexpr std::array handlers{
     entry<DeleteRecordsHandler>(),
     init_producer_id_entry(),
     entry<OffsetForLeaderEpochHandler>(),
+    entry<AddPartitionsToTxnHandler>(),
+    entry<AddOffsetsToTxnHandler>(),
+    entry<EndTxnHandler>(),
+    entry<WriteTxnMarkersHandler>(),
+    entry<TxnOffsetCommitHandler>(),
     entry<DescribeConfigsHandler>(),
     entry<AlterConfigsHandler>(),
     entry<AlterReplicaLogDirsHandler>(),
@@ -122,6 +141,8 @@ constexpr std::array handlers{
     entry<DescribeClusterHandler>(),
     entry<DescribeProducersHandler>(),
     entry<UnregisterBrokerHandler>(),
+    entry<DescribeTransactionsHandler>(),
+    entry<ListTransactionsHandler>(),
     entry<ConsumerGroupHeartbeatHandler>(),
     entry<ConsumerGroupDescribeHandler>(),
     entry<ListConfigResourcesHandler>(),

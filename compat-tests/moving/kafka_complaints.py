@@ -15,7 +15,7 @@ EXPLAINED = [
     # Barnabas writes quorum-state when it is idle, and was killed before; the epoch in the log counts.
     r"WARN \[RaftManager id=1\] Epoch from quorum store file \(.*\) is \d+, which is smaller than last written epoch",
     # Somebody looked for a coordinator twice while its topic was being made.
-    r"WARN Auto topic creation failed for __consumer_offsets with error 'TOPIC_ALREADY_EXISTS'",
+    r"WARN Auto topic creation failed for __(consumer_offsets|transaction_state) with error 'TOPIC_ALREADY_EXISTS'",
     # A coordinator begins to load when the broker still leads as before it stopped, and once more when it leads anew.
     r"ERROR \[\w+Coordinator id=1\] Failed to load metadata from \S+ with epoch \d+ due to Stopped loading records",
 ]

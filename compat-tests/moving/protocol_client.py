@@ -61,6 +61,8 @@ class Producer:
 class Transactional:
     """A transactional producer of the newest protocol: partitions join by being written to."""
 
+    produce_version = 12
+
     def __init__(self, client, name, timeout_ms=600_000):
         self.name = name
         find_coordinator(client, name, TRANSACTION)
@@ -75,7 +77,7 @@ class Transactional:
         sequence = self.sequences.get(at, 0)
         data = batch(*values, producer_id=self.id, producer_epoch=self.epoch, sequence=sequence,
                      attributes=TRANSACTIONAL, **fields)
-        answer = settled(lambda: client.produce(topic, data, partition, transactionalId=self.name))
+        answer = settled(lambda: client.produce(topic, data, partition, self.produce_version, transactionalId=self.name))
         self.sequences[at] = sequence + len(values)
         return answer.baseOffset
 
