@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The newest librdkafka, through confluent-kafka for Python: producer, assigned consumer, and its admin client.
+"""The newest librdkafka, through confluent-kafka for Python: producer, assigned consumer, groups, and its admin client.
 
 Run by any Python 3.11, it makes a virtual environment with the versions of requirements.txt under build/compat and
 goes on in there.
@@ -22,7 +22,10 @@ TIMEOUT_S = 30
 python_environment.enter("confluent-kafka", __file__)
 
 import confluent_kafka  # noqa: E402
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition  # noqa: E402
+from confluent_kafka import (  # noqa: E402
+    Consumer, ConsumerGroupState, ConsumerGroupTopicPartitions, ConsumerGroupType, KafkaError, KafkaException, Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import (  # noqa: E402
     AdminClient, ConfigResource, NewPartitions, NewTopic, OffsetSpec,
 )
@@ -289,6 +292,88 @@ class Admin(ClientTest):
         self.assertFalse(described.is_internal)
 
 
+class Groups(ClientTest):
+    """What groups/ does not have: patterns, the broker's assignors, and the admin client's requests about groups."""
+
+    def create(self, *names, partitions=2):
+        made = self.admin.create_topics([NewTopic(name, partitions, 1) for name in names])
+        for name in names:
+            made[name].result(TIMEOUT_S)
+
+    def subscribed(self, topics, group=None, **settings):
+        consumer = Consumer(self.settings(
+            group_id=group or self.topic(), auto_offset_reset="earliest", enable_auto_commit=False,
+            topic_metadata_refresh_interval_ms=500, **settings))
+        consumer.subscribe(topics)
+        return consumer
+
+    def await_assignment(self, *consumers, wanted):
+        """`wanted`: of each consumer, a set of (topic, partition)."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while True:
+            for consumer in consumers:
+                consumer.poll(0.05)
+            found = [{(p.topic, p.partition) for p in consumer.assignment()} for consumer in consumers]
+            if found == wanted:
+                return
+            self.assertLess(time.monotonic(), deadline, found)
+
+    def test_patterns_in_both_protocols(self):
+        name = self.topic()
+        self.create(f"{name}-a", f"{name}-b", f"other-{name}-c")
+        first = {(f"{name}-{letter}", partition) for letter in "ab" for partition in range(2)}
+        consumers = [self.subscribed([f"^{name}-[a-z]"], group=f"{name}-{protocol}", group_protocol=protocol)
+                     for protocol in ("consumer", "classic")]
+        try:
+            self.await_assignment(*consumers, wanted=[first, first])
+            self.create(f"{name}-d")
+            grown = first | {(f"{name}-d", 0), (f"{name}-d", 1)}
+            self.await_assignment(*consumers, wanted=[grown, grown])
+        finally:
+            for consumer in consumers:
+                consumer.close()
+
+    def test_an_assignor_of_the_broker(self):
+        """By range the first member has the first partition of each topic; members are ordered by instance."""
+        name = self.topic()
+        topics = [f"{name}-a", f"{name}-b"]
+        self.create(*topics)
+        members = [self.subscribed(topics, group_protocol="consumer", group_remote_assignor="range",
+                                   group_instance_id=instance) for instance in ("i-1", "i-2")]
+        try:
+            self.await_assignment(*members, wanted=[{(topic, index) for topic in topics} for index in range(2)])
+        finally:
+            for member in members:
+                member.close()
+
+    def test_what_admins_ask_and_change(self):
+        group = topic = self.create_topic(partitions=2)
+        self.produce(topic, [b"x"] * 5)
+        consumer = self.subscribed([topic], group_protocol="consumer")
+        self.await_assignment(consumer, wanted=[{(topic, 0), (topic, 1)}])
+        consumer.commit(offsets=[TopicPartition(topic, 0, 3)], asynchronous=False)
+        listed = {each.group_id: each for each in self.admin.list_consumer_groups().result(TIMEOUT_S).valid}
+        self.assertEqual((listed[group].state, listed[group].type, listed[group].is_simple_consumer_group),
+                         (ConsumerGroupState.STABLE, ConsumerGroupType.CONSUMER, False))
+        described = self.admin.describe_consumer_groups([group])[group].result(TIMEOUT_S)
+        (member,) = described.members
+        self.assertEqual((described.state, described.type, described.partition_assignor),
+                         (ConsumerGroupState.STABLE, ConsumerGroupType.CONSUMER, "uniform"))
+        self.assertEqual([(p.topic, p.partition) for p in member.assignment.topic_partitions], [(topic, 0), (topic, 1)])
+        with self.assertRaises(KafkaException) as refused:
+            self.admin.delete_consumer_groups([group])[group].result(TIMEOUT_S)
+        self.assertEqual(refused.exception.args[0].code(), KafkaError.NON_EMPTY_GROUP)
+        consumer.close()
+
+        altered = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, 1), TopicPartition(topic, 1, 0)])
+        self.admin.alter_consumer_group_offsets([altered])[group].result(TIMEOUT_S)
+        stored = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(TIMEOUT_S)
+        self.assertEqual([(p.partition, p.offset) for p in stored.topic_partitions], [(0, 1), (1, 0)])
+        self.admin.delete_consumer_groups([group])[group].result(TIMEOUT_S)
+        listed = self.admin.list_consumer_groups().result(TIMEOUT_S).valid
+        self.assertNotIn(group, [each.group_id for each in listed])
+
+
 if __name__ == "__main__":
     print(f"confluent-kafka {confluent_kafka.version()}, librdkafka {confluent_kafka.libversion()[0]}")
-    suite.main(Broker(properties=suite.KEEP_OLD_RECORDS))
+    suite.main(Broker(properties=suite.KEEP_OLD_RECORDS | {"group.initial.rebalance.delay.ms": "0"}))

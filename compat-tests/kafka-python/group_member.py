@@ -15,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "groups"))
 from member import Member  # noqa: E402
 
 POLL_MS = 300
+JOIN_MS = 2000  # a poll that ends while kafka-python joins makes it join once more
 ASSIGNORS = {"classic": RangePartitionAssignor, "cooperative": CooperativeStickyAssignor}
 
 
@@ -52,7 +53,7 @@ class Consumer(AsyncConsumerRebalanceListener):
     def poll(self):
         """kafka-python gives up on a broker that is away for long."""
         try:
-            return self.consumer.poll(timeout_ms=POLL_MS, max_records=20)
+            return self.consumer.poll(timeout_ms=POLL_MS if self.member.partitions else JOIN_MS, max_records=20)
         except KafkaError as error:
             logging.warning("%s: %r", self.member.name, error)
             return {}
