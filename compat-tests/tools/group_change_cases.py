@@ -86,7 +86,7 @@ class GroupsAfterChanges(GroupCase):
         def join_and_go(side):
             member = ConsumerMember(side.client.connection.socket.getpeername(), group, "member-a", [FIRST],
                                     instance="the-instance", client_id="consumer-client")
-            self.addCleanup(member.close)
+            self.addCleanup(self.leave, member)  # for good, not at some later time
             self.assertEqual(member.join().errorCode, codes.NONE)
             self.assertEqual(member.leave(GIVEN_UP).errorCode, codes.NONE)
 
