@@ -289,6 +289,7 @@ def parse_arguments():
     parser.add_argument("--partitions", type=int, default=4, help="of each topic (%(default)s)")
     parser.add_argument("--rate", type=int, default=150, help="records a second that are fed (%(default)s)")
     parser.add_argument("--aborts", type=int, default=15, help="of a hundred transactions: so many on purpose (%(default)s)")
+    parser.add_argument("--prop", metavar="NAME=VALUE", action="append", default=[], help="a server setting; repeatable")
     parser.add_argument("--keep", type=pathlib.Path, help="a directory for the history, which stays")
     parser.add_argument("--plan", action="store_true", help="only print what would happen")
     parser.add_argument("--verbose", action="store_true", help="say what happens")
@@ -311,7 +312,8 @@ def run(options, directory):
     commands = {"librdkafka": [options.librdkafka.absolute()], "java": field.java(), "franz-go": field.franz_go()}
     actions = plan.make(options.seed, options.seconds, options.every, options.places)
     started = time.monotonic()
-    with Broker(properties=PROPERTIES) as broker:
+    given = dict(prop.split("=", 1) for prop in options.prop)
+    with Broker(properties=PROPERTIES | given) as broker:
         processes = field.Field(commands, broker.bootstrap, directory, options.seed, options)
         chaos = Chaos(broker, processes, options)
         try:

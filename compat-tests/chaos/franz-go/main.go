@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -14,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -22,6 +24,7 @@ const (
 	callAtMost = 20 * time.Second
 	idle       = 200 * time.Millisecond
 	retryAfter = 200 * time.Millisecond
+	fenced     = 3 // the exit code of one whose place another has taken
 )
 
 type field struct {
@@ -111,12 +114,19 @@ func (f *field) producing() []kgo.Opt {
 	}
 }
 
-// until runs sessions, each with clients of its own, until the process is to end.
+// until runs sessions, each with clients of its own, until the process is to end. It ends itself when another one has
+// taken its place.
 func (f *field) until(session func() error) {
 	for f.closing.Err() == nil {
 		f.anew()
-		if err := session(); err != nil {
+		err := session()
+		if err != nil {
 			log.Printf("%s: %v", f.history.process, err)
+		}
+		if errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidProducerEpoch) {
+			os.Exit(fenced)
+		}
+		if err != nil {
 			f.pause(retryAfter)
 		}
 	}

@@ -127,13 +127,13 @@ func (f *field) copy(session *kgo.GroupTransactSession, number int, polled []*kg
 		session.Produce(ctx, record, txn.noteFailure)
 	}
 	f.sometime("work_ms")
-	if abort {
-		if err := session.Client().Flush(ctx); err != nil {
-			txn.ended("fail", err)
-			return err
-		}
-		_, err := session.End(ctx, kgo.TryAbort)
+	if err := session.Client().Flush(ctx); err != nil {
 		txn.ended("fail", err)
+		return err
+	}
+	if failure := txn.failure(); abort || failure != nil {
+		_, err := session.End(ctx, kgo.TryAbort)
+		txn.ended("fail", errors.Join(failure, err))
 		return err
 	}
 	txn.committing()

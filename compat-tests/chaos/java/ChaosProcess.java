@@ -17,12 +17,15 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.InvalidProducerEpochException;
+import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /** The part of Apache Kafka's client in the chaos test: {@code ChaosProcess NAME=VALUE…}; ../README.md has the roles. */
 public final class ChaosProcess {
     static final Duration IDLE = Duration.ofMillis(200);
     static final Duration CALL_AT_MOST = Duration.ofSeconds(20);
+    private static final int FENCED = 3;
 
     private final Map<String, String> arguments;
     final History history;
@@ -103,13 +106,19 @@ public final class ChaosProcess {
         return polled;
     }
 
-    /** Workers go on with new clients after a failure, and are new processes as far as the history is concerned. */
+    /**
+     * Workers go on with new clients after a failure, and are new processes as far as the history is concerned. They end
+     * when another one has taken their place.
+     */
     private void work() {
         while (!closing) {
             history.setProcess(argument("name") + (sessions == 0 ? "" : ".next" + sessions));
             sessions++;
             try (Worker worker = new Worker(this)) {
                 worker.run();
+            } catch (ProducerFencedException | InvalidProducerEpochException error) {
+                System.err.println(history.process() + ": " + error);
+                Runtime.getRuntime().halt(FENCED);
             } catch (RuntimeException error) {
                 System.err.println(history.process() + ": " + error);
             }

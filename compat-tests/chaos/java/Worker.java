@@ -21,6 +21,7 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.InvalidProducerEpochException;
 import org.apache.kafka.common.errors.ProducerFencedException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -166,8 +167,8 @@ final class Worker implements ConsumerRebalanceListener, AutoCloseable {
 
     private void abort(int number, Object why) {
         history.ended("fail", number, why);
-        if (why instanceof ProducerFencedException fenced) {
-            throw fenced;
+        if (why instanceof ProducerFencedException || why instanceof InvalidProducerEpochException) {
+            throw (KafkaException) why;
         }
         producer.abortTransaction();
         rewind();

@@ -21,6 +21,9 @@ namespace {
 constexpr std::chrono::milliseconds retry_after{200};
 constexpr std::size_t records_a_poll = 500;
 
+// The exit code of one whose place another has taken.
+constexpr int fenced = 3;
+
 // Workers go on with new clients after a failure, and are new processes as far as the history is concerned.
 void work(Field& field) {
   for (int sessions = 0; !field.closing; ++sessions) {
@@ -29,6 +32,7 @@ void work(Field& field) {
     const auto failure = Worker{field}.run();
     if (failure.empty()) continue;
     std::fprintf(stderr, "%s: %s\n", field.history().process().c_str(), failure.c_str());
+    if (failure.find(RdKafka::err2str(RdKafka::ERR__FENCED)) != std::string::npos) ::_exit(fenced);
     std::this_thread::sleep_for(retry_after);
   }
 }
