@@ -152,14 +152,15 @@ void SimulatedBroker::write(const PartitionName& name, const TransactionalWrite&
         result ? static_cast<ErrorCode>(
                      result->topic_results.at(0).results_by_partition.at(0).partition_error_code)
                : result.error();
-    // The answer has its own way back.
-    later(world_.below(5), [this, name, write, answer, guard, error] {
-      if (error == ErrorCode::none)
-        return append_verified(name, write, {.must_be_verified = true, .guard = guard}, answer);
-      const bool retriable = error == ErrorCode::concurrent_transactions;
-      if (!retriable) partitions_.at(name).refuse_verification(write.producer, guard);
-      answer(error == ErrorCode::producer_fenced ? ErrorCode::invalid_producer_epoch : error);
-    });
+    // The answer has its own way back, which may be long: much may have ended meanwhile.
+    later(world_.below(world_.faults && world_.chance(10) ? 3'000 : 5),
+          [this, name, write, answer, guard, error] {
+            if (error == ErrorCode::none)
+              return append_verified(name, write, {.must_be_verified = true, .guard = guard}, answer);
+            const bool retriable = error == ErrorCode::concurrent_transactions;
+            if (!retriable) partitions_.at(name).refuse_verification(write.producer, guard);
+            answer(error == ErrorCode::producer_fenced ? ErrorCode::invalid_producer_epoch : error);
+          });
   });
   runner_.carry_out(runner_.shard().add_partitions(context(5), *question, std::move(reply)));
 }

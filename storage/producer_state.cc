@@ -70,9 +70,9 @@ Result<VerificationGuard> ProducerState::begin_verification(const TransactionBeg
                                                             VerificationGuard fresh, TimestampMs now) {
   if (const ProducerStateEntry* entry = find(batch.producer_id)) {
     if (batch.epoch < entry->epoch)
-      return fail(ErrorKind::invalid_producer_epoch,
-                  describe(batch.producer_id, batch.epoch) + ": the last seen epoch is " +
-                      std::to_string(entry->epoch.value()));
+      return fail(ErrorKind::invalid_producer_epoch, describe(batch.producer_id, batch.epoch) +
+                                                         ": the last seen epoch is " +
+                                                         std::to_string(entry->epoch.value()));
     if (entry->in_transaction(batch.epoch)) return no_guard;
   }
   return verifications_.begin(batch, fresh, now);
@@ -101,8 +101,9 @@ Result<void> ProducerState::check(const protocol::RecordBatchHeader& batch, Appe
 Result<void> ProducerState::check_transaction(const protocol::RecordBatchHeader& batch,
                                               const ProducerStateEntry* entry,
                                               const TransactionCheck& transaction) const {
-  if (!transaction.must_be_verified || (entry != nullptr && entry->in_transaction(batch.producer_epoch)))
-    return {};
+  if (!transaction.must_be_verified) return {};
+  const bool is_open = entry != nullptr && entry->in_transaction(batch.producer_epoch);
+  if (is_open && verifications_.may_go_on(batch.producer_id, transaction.guard)) return {};
   const auto* pending = verifications_.find(batch.producer_id);
   if (pending != nullptr && pending->guard == transaction.guard) return {};
   return fail(ErrorKind::invalid_transaction_state,
@@ -137,10 +138,10 @@ Result<void> ProducerState::check_marker(const protocol::RecordBatchHeader& batc
       entry->current_txn_first_offset != no_offset && batch.producer_epoch != last_epoch)
     return old_epoch(batch, entry->epoch);
   if (entry->coordinator_epoch > marker.coordinator_epoch)
-    return fail(ErrorKind::coordinator_fenced,
-                describe(batch) + ": marker of coordinator epoch " +
-                    std::to_string(marker.coordinator_epoch) + ", the last seen one is " +
-                    std::to_string(entry->coordinator_epoch));
+    return fail(ErrorKind::coordinator_fenced, describe(batch) + ": marker of coordinator epoch " +
+                                                   std::to_string(marker.coordinator_epoch) +
+                                                   ", the last seen one is " +
+                                                   std::to_string(entry->coordinator_epoch));
   return {};
 }
 
@@ -154,7 +155,7 @@ void ProducerState::append(const protocol::RecordBatchHeader& batch) {
     entry.current_txn_first_offset = batch.base_offset;
     open_transactions_.emplace(batch.base_offset.value(), batch.producer_id);
   }
-  if (batch.is_transactional()) verifications_.clear(batch.producer_id);
+  if (batch.is_transactional()) verifications_.opened(batch.producer_id);
 }
 
 std::optional<CompletedTransaction> ProducerState::append_marker(const protocol::RecordBatchHeader& batch,

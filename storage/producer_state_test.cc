@@ -233,6 +233,22 @@ TEST_F(VerificationTest, a_marker_makes_a_guard_worthless_even_if_it_is_asked_ag
   EXPECT_TRUE(check(transactional(header(1, 0, 1)), fresh));
 }
 
+TEST_F(VerificationTest, a_guard_for_an_earlier_transaction_of_the_same_epoch_does_not_join_the_next_one) {
+  const VerificationGuard earlier = begin(0, 0, false);
+  const RecordBatchHeader first = transactional(header(0, 0, 1));
+  ASSERT_TRUE(check(first, earlier));
+  state.append(first);
+  EXPECT_TRUE(check(transactional(header(1, 1, 1)), earlier)) << "asked for at the same time";
+  end(2, 0);
+  const VerificationGuard later = begin(1, 0, false);
+  const RecordBatchHeader second = transactional(header(3, 1, 1));
+  ASSERT_TRUE(check(second, later));
+  state.append(second);
+  EXPECT_EQ(refused(transactional(header(4, 2, 1)), earlier), ErrorKind::invalid_transaction_state);
+  EXPECT_TRUE(check(transactional(header(4, 2, 1)), later));
+  EXPECT_TRUE(check(transactional(header(4, 2, 1))));
+}
+
 TEST_F(VerificationTest, a_batch_behind_the_abort_of_its_transaction_is_refused) {
   const VerificationGuard guard = begin(0, 3, false);
   state.append(transactional(header(0, 0, 1, 3)));

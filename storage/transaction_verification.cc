@@ -29,6 +29,18 @@ const TransactionVerifications::Pending* TransactionVerifications::find(Producer
   return found == pending_.end() ? nullptr : &found->second;
 }
 
+void TransactionVerifications::opened(ProducerId id) {
+  const auto pending = pending_.find(id.value());
+  if (pending == pending_.end()) return;
+  opened_by_[id.value()] = pending->second.guard;
+  pending_.erase(pending);
+}
+
+bool TransactionVerifications::may_go_on(ProducerId id, VerificationGuard guard) const {
+  const auto opened_by = opened_by_.find(id.value());
+  return guard == no_guard || opened_by == opened_by_.end() || opened_by->second == guard;
+}
+
 void TransactionVerifications::expire(TimestampMs now, int64_t expiration_ms) {
   boost::unordered::erase_if(pending_,
                              [&](const auto& item) { return item.second.since <= now - expiration_ms; });

@@ -51,12 +51,22 @@ class TransactionVerifications {
   VerificationGuard begin(const TransactionBegin& batch, VerificationGuard fresh, TimestampMs now);
   /// Null when nothing is asked for the producer.
   const Pending* find(ProducerId id) const;
-  void clear(ProducerId id) { pending_.erase(id.value()); }
+  /// The producer's first batch was appended.
+  void opened(ProducerId id);
+  /// Whether an append with this guard, or none, may go on in the transaction that is open: one that was
+  /// agreed upon for another transaction of the same epoch (version 1) came too late.
+  bool may_go_on(ProducerId id, VerificationGuard guard) const;
+  /// The producer's transaction has ended.
+  void clear(ProducerId id) {
+    pending_.erase(id.value());
+    opened_by_.erase(id.value());
+  }
   void expire(TimestampMs now, int64_t expiration_ms);
   std::size_t size() const { return pending_.size(); }
 
  private:
   boost::unordered_flat_map<int64_t, Pending> pending_;
+  boost::unordered_flat_map<int64_t, VerificationGuard> opened_by_;
 };
 
 }  // namespace barnabas::storage
