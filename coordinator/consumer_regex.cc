@@ -225,4 +225,10 @@ std::map<std::string, std::vector<std::string>> resolve_regexes(const std::set<s
   return matched;
 }
 
+std::function<bool(std::string_view)> matcher_of(std::string_view regex) {
+  return [expression = std::shared_ptr<const RE2>(compiled(regex))](std::string_view text) {
+    return RE2::FullMatch(text, *expression);
+  };
+}
+
 }  // namespace barnabas::coordinator

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <expected>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -19,5 +20,8 @@ std::expected<void, std::string> check_regex(std::string_view regex);
 /// The names of topics that each expression matches as a whole, sorted. One that is none matches nothing.
 std::map<std::string, std::vector<std::string>> resolve_regexes(const std::set<std::string>& regexes,
                                                                 const metadata::MetadataImage& image);
+
+/// Whether a text is matched as a whole. `regex` must have passed check_regex.
+std::function<bool(std::string_view)> matcher_of(std::string_view regex);
 
 }  // namespace barnabas::coordinator

@@ -1,8 +1,8 @@
-#include <re2/re2.h>
-
 #include <algorithm>
+#include <functional>
 #include <vector>
 
+#include "coordinator/consumer_regex.h"
 #include "coordinator/transaction_shard.h"
 
 /// DescribeTransactions and ListTransactions (KIP-664, KIP-994, KIP-1152).
@@ -23,12 +23,11 @@ class Filter {
     for (const auto& name : request.state_filters)
       if (const auto state = transaction_state_of(name)) states_.push_back(*state);
     if (!request.transactional_id_pattern || request.transactional_id_pattern->empty()) return;
-    RE2::Options options;
-    options.set_log_errors(false);
-    pattern_ = std::make_unique<RE2>(request.transactional_id_pattern->view(), options);
+    is_valid_ = check_regex(*request.transactional_id_pattern).has_value();
+    if (is_valid_) matches_ = matcher_of(*request.transactional_id_pattern);
   }
 
-  bool is_valid() const { return !pattern_ || pattern_->ok(); }
+  bool is_valid() const { return is_valid_; }
 
   bool lets_through(std::string_view transactional_id, const Transaction& transaction) const {
     if (!producer_ids_.empty() &&
@@ -36,7 +35,7 @@ class Filter {
       return false;
     if (by_state_ && std::ranges::find(states_, transaction.state) == states_.end()) return false;
     if (duration_ms_ >= 0 && now_.value() - transaction.started_at.value() <= duration_ms_) return false;
-    return !pattern_ || RE2::FullMatch(transactional_id, *pattern_);
+    return !matches_ || matches_(transactional_id);
   }
 
  private:
@@ -45,7 +44,8 @@ class Filter {
   std::vector<TransactionState> states_;
   int64_t duration_ms_;
   TimestampMs now_;
-  std::unique_ptr<RE2> pattern_;
+  bool is_valid_ = true;
+  std::function<bool(std::string_view)> matches_;
 };
 
 }  // namespace

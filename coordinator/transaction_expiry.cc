@@ -13,17 +13,6 @@ constexpr std::string_view expiry_timer = "unused transactional ids";
 /// One batch of the log must hold what one decision writes; the rest comes right behind it.
 constexpr std::size_t batch_size_max = std::size_t{256} << 10;
 
-std::size_t size_of(const Record& record) {
-  constexpr std::size_t overhead = 64;
-  return record.key.size() + (record.value ? record.value->size() : 0) + overhead;
-}
-
-std::size_t size_of(const Decision& decision) {
-  std::size_t size = 0;
-  for (const auto& record : decision.records) size += size_of(record);
-  return size;
-}
-
 }  // namespace
 
 TransactionRequest::Progress AbortTimedOut::attempt(TransactionTurn& turn) {
@@ -39,8 +28,7 @@ void TransactionShard::begin_timers(const Now& now) {
 }
 
 Decision TransactionShard::abort_timed_out(const Now& now) {
-  Decision all;
-  all.replay = false;
+  std::vector<TransactionTurn> turns;
   std::size_t size = 0;
   Instant next = now.instant + environment_.settings.abort_interval;
   for (const auto* entry : ongoing_) {
@@ -49,12 +37,12 @@ Decision TransactionShard::abort_timed_out(const Now& now) {
       next = now.instant;
       break;
     }
-    Decision decision = serve(std::make_unique<AbortTimedOut>(entry->first), now);
-    size += size_of(decision);
-    all.add(std::move(decision));
+    TransactionTurn& turn = turns.emplace_back(begin(entry->first, now));
+    attempt(turn, std::make_unique<AbortTimedOut>(entry->first));
+    size += turn.size();
   }
   environment_.timers.set(abort_timer, next, [this](const Now& at) { return abort_timed_out(at); });
-  return all;
+  return finish(std::move(turns));
 }
 
 Decision TransactionShard::expire_ids(const Now& now) {
@@ -72,7 +60,7 @@ Decision TransactionShard::expire_ids(const Now& now) {
       next = now.instant;
       break;
     }
-    size += size_of(decision.records.emplace_back(transaction_tombstone(transactional_id)));
+    size += size_in_batch(decision.records.emplace_back(transaction_tombstone(transactional_id)));
     expired.push_back(transactional_id);
   }
   decision.appended = [this, expired = std::move(expired)] {

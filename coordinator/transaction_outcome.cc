@@ -12,19 +12,15 @@ namespace {
 /// Before markers, or the record of the end, are tried again.
 constexpr std::chrono::milliseconds retry_pause(100);
 
-bool is_same_outcome(const Transaction& transaction, const TransactionMarkers& markers) {
-  return transaction.is_decided() && transaction.producer_id == markers.producer_id &&
-         transaction.producer_epoch == markers.producer_epoch &&
-         (transaction.state == TransactionState::prepare_commit) == markers.committed;
-}
-
 }  // namespace
 
 Decision TransactionShard::markers_written(const TransactionMarkers& markers,
                                            const std::vector<MarkerResult>& results, const Now& now) {
   const auto found = transactions_.find(markers.transactional_id);
-  if (found == transactions_.end() || !is_same_outcome(found->second.transaction, markers)) return {};
-  TransactionPartitions& missing = found->second.transaction.partitions;
+  if (found == transactions_.end()) return {};
+  Entry& entry = found->second;
+  if (!entry.transaction.is_decided() || entry.markers != markers.number) return {};
+  TransactionPartitions& missing = entry.transaction.partitions;
   for (const auto& result : results) {
     switch (result.error) {
       case ErrorCode::transaction_coordinator_fenced:
@@ -63,10 +59,11 @@ void TransactionShard::carry_on_later(const std::string& transactional_id, const
 Decision TransactionShard::carry_on(const std::string& transactional_id, const Now& now) {
   const auto found = transactions_.find(transactional_id);
   if (found == transactions_.end() || !found->second.transaction.is_decided()) return {};
-  const Transaction& transaction = found->second.transaction;
-  if (transaction.partitions.empty()) return complete(transactional_id, now);
+  Entry& entry = found->second;
+  if (entry.transaction.partitions.empty()) return complete(transactional_id, now);
+  entry.markers = ++last_turn_;
   environment_.effects.write_markers(
-      missing_markers(transactional_id, transaction, environment_.coordinator_epoch));
+      missing_markers(environment_, transactional_id, entry.transaction, entry.markers));
   return {};
 }
 

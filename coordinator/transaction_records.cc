@@ -13,9 +13,8 @@ protocol::TransactionLogKey key_of(std::string_view transactional_id) {
 }
 
 Result<Transaction> transaction_of(const protocol::TransactionLogValue& value) {
-  // The two states that are never written would leave the id stuck.
-  if (value.transaction_status < 0 ||
-      value.transaction_status > static_cast<int8_t>(TransactionState::complete_abort))
+  // A fence is never written, and would leave the id stuck.
+  if (value.transaction_status < 0 || value.transaction_status > static_cast<int8_t>(TransactionState::dead))
     return fail(ErrorKind::corrupt, "TransactionLogValue: no transaction has the status " +
                                         std::to_string(value.transaction_status));
   if (value.producer_id < 0 || value.producer_epoch < 0)
@@ -71,6 +70,11 @@ Record transaction_tombstone(std::string_view transactional_id) {
   return tombstone_of(key_of(transactional_id));
 }
 
+std::size_t size_in_batch(const Record& record) {
+  constexpr std::size_t overhead = 64;
+  return record.key.size() + (record.value ? record.value->size() : 0) + overhead;
+}
+
 Result<std::optional<LoggedTransaction>> decode_transaction_record(const ReplayedRecord& record) {
   protocol::Reader reader(record.key);
   BARNABAS_ASSIGN(const int16_t type, protocol::decode_coordinator_key_type(reader));
@@ -80,7 +84,8 @@ Result<std::optional<LoggedTransaction>> decode_transaction_record(const Replaye
   if (record.value) {
     BARNABAS_ASSIGN(const auto value,
                     protocol::decode_coordinator_value<protocol::TransactionLogValue>(*record.value));
-    BARNABAS_ASSIGN(logged.transaction, transaction_of(value));
+    BARNABAS_ASSIGN(auto transaction, transaction_of(value));
+    if (transaction.state != TransactionState::dead) logged.transaction = std::move(transaction);
   }
   return logged;
 }

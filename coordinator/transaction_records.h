@@ -20,9 +20,12 @@ Record transaction_record(std::string_view transactional_id, const Transaction& 
                           int16_t transaction_version);
 Record transaction_tombstone(std::string_view transactional_id);
 
+/// About what the record takes of a batch.
+std::size_t size_in_batch(const Record& record);
+
 struct LoggedTransaction {
   std::string transactional_id;
-  std::optional<Transaction> transaction;  ///< none: a tombstone
+  std::optional<Transaction> transaction;  ///< none: a tombstone, or it says that the id is dead
 };
 /// Nothing: a record type that came after Kafka 4.4. ErrorKind::corrupt: not of this log.
 Result<std::optional<LoggedTransaction>> decode_transaction_record(const ReplayedRecord& record);

@@ -34,7 +34,7 @@ std::optional<Transaction> TransactionShard::find(std::string_view transactional
   return found->second.transaction;
 }
 
-void TransactionShard::keep(std::string_view transactional_id, Transaction transaction) {
+TransactionShard::Entry& TransactionShard::keep(std::string_view transactional_id, Transaction transaction) {
   auto found = transactions_.find(transactional_id);
   if (found == transactions_.end()) found = transactions_.try_emplace(std::string(transactional_id)).first;
   Entry& entry = found->second;
@@ -46,6 +46,7 @@ void TransactionShard::keep(std::string_view transactional_id, Transaction trans
     ongoing_.push_back(&*found);
   }
   entry.transaction = std::move(transaction);
+  return entry;
 }
 
 void TransactionShard::forget(std::string_view transactional_id) {
@@ -65,19 +66,21 @@ void TransactionShard::drop_from_ongoing(const Entry& entry) {
 // --- the life of the shard -------------------------------------------------------------------------
 
 Decision TransactionShard::loaded(const Now& now) {
+  // Numbers go up with time, so that no answer to a shard that led this log before passes for one to this.
+  last_turn_ = static_cast<uint64_t>(now.instant.time_since_epoch().count());
   begin_timers(now);
   Decision decision;
-  decision.replay = false;
-  for (const auto& [transactional_id, entry] : transactions_)
-    if (entry.transaction.is_decided()) {
-      // Asked for once it is certain that the outcome, which may have been read before it was synced, stays.
-      decision.replies.push_back(
-          [&effects = environment_.effects,
-           markers = missing_markers(transactional_id, entry.transaction, environment_.coordinator_epoch)](
-              ErrorCode error) mutable {
-            if (error == ErrorCode::none) effects.write_markers(std::move(markers));
-          });
+  for (auto& [transactional_id, entry] : transactions_) {
+    if (!entry.transaction.is_decided()) continue;
+    if (entry.transaction.partitions.empty()) {
+      carry_on_later(transactional_id, now);
+      continue;
     }
+    entry.markers = ++last_turn_;
+    // Not before the outcome is known to stay, which may have been read before it was synced.
+    decision.replies.push_back(ask_for_markers(
+        environment_, missing_markers(environment_, transactional_id, entry.transaction, entry.markers)));
+  }
   return decision;
 }
 

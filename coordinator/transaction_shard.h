@@ -51,6 +51,8 @@ struct TransactionMarkers {
   int32_t coordinator_epoch = 0;
   int16_t transaction_version = 0;
   TransactionPartitions partitions;
+  /// The shard's own: results of what it asked for before count no more.
+  uint64_t number = 0;
 };
 
 /// What a shard wants of the world besides its log. Methods are called on the shard's thread, or from a reply
@@ -139,6 +141,7 @@ class TransactionShard {
   struct Entry {
     Transaction transaction;
     std::size_t among_ongoing = 0;  ///< its place in ongoing_, if it is ongoing
+    uint64_t markers = 0;           ///< the number of those that were asked for last
   };
   using Entries = std::unordered_map<std::string, Entry, TextHash, std::equal_to<>>;
   struct Held {
@@ -151,7 +154,7 @@ class TransactionShard {
   };
 
   std::optional<Transaction> find(std::string_view transactional_id) const;
-  void keep(std::string_view transactional_id, Transaction transaction);
+  Entry& keep(std::string_view transactional_id, Transaction transaction);
   void forget(std::string_view transactional_id);
   void drop_from_ongoing(const Entry& entry);
 
@@ -161,6 +164,7 @@ class TransactionShard {
   void attempt(TransactionTurn& turn, std::unique_ptr<TransactionRequest> request,
                std::optional<Instant> until = {});
   Decision finish(TransactionTurn turn);
+  Decision finish(std::vector<TransactionTurn> turns);
 
   void ask_for_producer_id(std::unique_ptr<TransactionRequest> request);
   void hold(TransactionTurn& turn, std::unique_ptr<TransactionRequest> request, std::optional<Instant> until);
@@ -182,6 +186,7 @@ class TransactionShard {
   /// Requests for ids whose outcome is being carried out, in the order in which they came.
   std::unordered_map<std::string, std::deque<Held>, TextHash, std::equal_to<>> held_;
   std::size_t held_count_ = 0;
+  uint64_t last_turn_ = 0;
   std::deque<HeldDeadline> held_deadlines_;  ///< the earliest first; the request may be gone
 };
 

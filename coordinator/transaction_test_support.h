@@ -47,7 +47,6 @@ class TransactionScene : public ShardRunner<TransactionShard> {
   struct World {
     RecordedEffects effects;
     metadata::MetadataImagePtr image;
-    int16_t transaction_version = 2;
     metadata::StaticConfig config;
     TransactionSettings settings = TransactionSettings::of(config);
     int32_t coordinator_epoch = 7;
@@ -55,7 +54,7 @@ class TransactionScene : public ShardRunner<TransactionShard> {
 
   explicit TransactionScene(int16_t transaction_version = 2)
       : TransactionScene(world_of(transaction_version)) {}
-  explicit TransactionScene(std::shared_ptr<World> world)
+  explicit TransactionScene(std::shared_ptr<World> world, int64_t first_producer_id = 1000)
       : ShardRunner([world] {
           return std::make_unique<TransactionShard>(
               TransactionEnvironment{.config = world->config,
@@ -64,7 +63,8 @@ class TransactionScene : public ShardRunner<TransactionShard> {
                                      .coordinator_epoch = world->coordinator_epoch,
                                      .effects = world->effects});
         }),
-        world_(std::move(world)) {}
+        world_(std::move(world)),
+        next_id_(first_producer_id) {}
 
   static std::shared_ptr<World> world_of(int16_t transaction_version) {
     auto world = std::make_shared<World>();
@@ -77,17 +77,23 @@ class TransactionScene : public ShardRunner<TransactionShard> {
       for (int32_t i = 0; i < partitions; ++i)
         EXPECT_TRUE(delta.replay(protocol::MetadataRecord(metadata::testing::partition(id, i)), {}));
     }
-    if (transaction_version > 0) {
-      protocol::FeatureLevelRecord feature;
-      feature.name = "transaction.version";
-      feature.feature_level = transaction_version;
-      EXPECT_TRUE(delta.replay(protocol::MetadataRecord(feature), {}));
-    }
+    replay_version(delta, transaction_version);
     auto image = std::move(delta).finish({Offset{1}, LeaderEpoch{0}, {}});
     EXPECT_TRUE(image) << image.error().message;
     world->image = image->image;
-    world->transaction_version = transaction_version;
     return world;
+  }
+  void set_transaction_version(int16_t level) {
+    metadata::MetadataDelta delta(*world_->image);
+    replay_version(delta, level);
+    publish(std::move(delta));
+  }
+  void delete_topic(std::string_view name) {
+    metadata::MetadataDelta delta(*world_->image);
+    protocol::RemoveTopicRecord record;
+    record.topic_id = world_->image->topic(name)->id;
+    EXPECT_TRUE(delta.replay(protocol::MetadataRecord(record), {}));
+    publish(std::move(delta));
   }
 
   World& world() { return *world_; }
@@ -98,6 +104,7 @@ class TransactionScene : public ShardRunner<TransactionShard> {
 
   // --- producer ids
 
+  void next_producer_id(int64_t id) { next_id_ = id; }
   void hold_producer_ids_back(bool yes) { hands_out_ids_ = !yes; }
   void hand_out_producer_ids() {
     while (!effects().asked.empty()) {
@@ -225,9 +232,23 @@ class TransactionScene : public ShardRunner<TransactionShard> {
     if (hands_out_ids_) hand_out_producer_ids();
   }
 
+  static void replay_version(metadata::MetadataDelta& delta, int16_t level) {
+    protocol::FeatureLevelRecord feature;
+    feature.name = "transaction.version";
+    feature.feature_level = level;
+    EXPECT_TRUE(delta.replay(protocol::MetadataRecord(feature), {}));
+  }
+  void publish(metadata::MetadataDelta delta) {
+    auto next =
+        std::move(delta).finish({Offset{world_->image->position.offset.value() + 1}, LeaderEpoch{0}, {}});
+    ASSERT_TRUE(next) << next.error().message;
+    world_->image = next->image;
+    carry_out(shard().metadata_changed(next->changes, next->image, now()));
+  }
+
   std::shared_ptr<World> world_;
   bool hands_out_ids_ = true;
-  int64_t next_id_ = 1000;
+  int64_t next_id_;
 };
 
 }  // namespace barnabas::coordinator::testing

@@ -5,14 +5,14 @@
 namespace barnabas::coordinator {
 
 int16_t TransactionTurn::server_version() const {
-  const auto& features = environment_.image->features;
+  const auto& features = environment_->image->features;
   const auto found = features.find("transaction.version");
   return found == features.end() ? int16_t{0} : found->second;
 }
 
 void TransactionTurn::write(Transaction next) {
   // Nobody needs to know of partitions that were added one by one in the same moment.
-  const bool replaces = has_changed() && transaction_->state == TransactionState::ongoing &&
+  const bool replaces = has_changed_ && transaction_->state == TransactionState::ongoing &&
                         next.state == TransactionState::ongoing;
   Record record = transaction_record(transactional_id_, next, server_version());
   if (replaces) {
@@ -21,12 +21,14 @@ void TransactionTurn::write(Transaction next) {
     decision_.records.push_back(std::move(record));
   }
   transaction_ = std::move(next);
+  has_changed_ = true;
 }
 
 void TransactionTurn::decide(bool committed, int16_t client_version, ProducerId next_producer) {
   write(decided(*transaction_, committed, client_version, next_producer, now_.wall));
   if (transaction_->partitions.empty()) return write(completed(*transaction_, now_.wall));
-  ask_for_markers();
+  answer(ask_for_markers(*environment_,
+                         missing_markers(*environment_, transactional_id_, *transaction_, number_)));
 }
 
 bool TransactionTurn::abort() {
@@ -53,23 +55,29 @@ bool TransactionTurn::abort() {
   return true;
 }
 
-void TransactionTurn::ask_for_markers() {
-  answer([&effects = environment_.effects,
-          markers = missing_markers(transactional_id_, *transaction_, environment_.coordinator_epoch)](
-             protocol::ErrorCode error) mutable {
-    if (error == protocol::ErrorCode::none) effects.write_markers(std::move(markers));
-  });
+std::size_t TransactionTurn::size() const {
+  std::size_t size = 0;
+  for (const auto& record : decision_.records) size += size_in_batch(record);
+  return size;
 }
 
-TransactionMarkers missing_markers(std::string_view transactional_id, const Transaction& transaction,
-                                   int32_t coordinator_epoch) {
+TransactionMarkers missing_markers(const TransactionEnvironment& environment,
+                                   std::string_view transactional_id, const Transaction& transaction,
+                                   uint64_t number) {
   return {.transactional_id = std::string(transactional_id),
           .producer_id = transaction.producer_id,
           .producer_epoch = transaction.producer_epoch,
           .committed = transaction.state == TransactionState::prepare_commit,
-          .coordinator_epoch = coordinator_epoch,
+          .coordinator_epoch = environment.coordinator_epoch,
           .transaction_version = transaction.client_version,
-          .partitions = transaction.partitions};
+          .partitions = transaction.partitions,
+          .number = number};
+}
+
+ReadyReply ask_for_markers(const TransactionEnvironment& environment, TransactionMarkers markers) {
+  return [&effects = environment.effects, markers = std::move(markers)](protocol::ErrorCode error) mutable {
+    if (error == protocol::ErrorCode::none) effects.write_markers(std::move(markers));
+  };
 }
 
 }  // namespace barnabas::coordinator

@@ -28,7 +28,7 @@ Decision TransactionShard::serve(std::unique_ptr<TransactionRequest> request, co
 }
 
 TransactionTurn TransactionShard::begin(std::string_view transactional_id, const Now& now) {
-  return {environment_, std::string(transactional_id), find(transactional_id), now};
+  return {environment_, std::string(transactional_id), find(transactional_id), now, ++last_turn_};
 }
 
 void TransactionShard::attempt(TransactionTurn& turn, std::unique_ptr<TransactionRequest> request,
@@ -44,13 +44,28 @@ void TransactionShard::attempt(TransactionTurn& turn, std::unique_ptr<Transactio
 }
 
 Decision TransactionShard::finish(TransactionTurn turn) {
-  const bool has_changed = turn.has_changed();
-  Decision decision = turn.take_decision();
-  if (has_changed)
-    decision.appended = [this, transactional_id = turn.transactional_id(),
-                         transaction = *turn.transaction()]() mutable {
-      keep(transactional_id, std::move(transaction));
-    };
+  std::vector<TransactionTurn> turns;
+  turns.push_back(std::move(turn));
+  return finish(std::move(turns));
+}
+
+Decision TransactionShard::finish(std::vector<TransactionTurn> turns) {
+  Decision decision;
+  decision.replay = false;
+  for (auto& turn : turns) {
+    Decision of_turn = turn.take_decision();
+    decision.append(std::move(of_turn.records));
+    std::ranges::move(of_turn.replies, std::back_inserter(decision.replies));
+  }
+  if (decision.records.empty()) return decision;
+  decision.appended = [this, turns = std::move(turns)]() mutable {
+    for (auto& turn : turns) {
+      if (!turn.has_changed()) continue;
+      const std::string& transactional_id = turn.transactional_id();
+      Entry& entry = keep(transactional_id, *turn.take_transaction());
+      entry.markers = turn.number();
+    }
+  };
   return decision;
 }
 
