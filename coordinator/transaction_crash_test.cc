@@ -121,7 +121,7 @@ void expect_carried_on(TransactionScene& scene, const std::map<std::string, Tran
 
 TEST(CrashOfTheCoordinator, behind_any_record_of_any_history_is_survived) {
   std::size_t records = 0;
-  for (uint32_t seed = 1; seed <= 12; ++seed) {
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
     for (const int16_t version : {0, 1, 2}) {
       History history(seed, version);
       const auto& log = history.scene().log();
@@ -144,7 +144,7 @@ TEST(CrashOfTheCoordinator, behind_any_record_of_any_history_is_survived) {
 }
 
 TEST(CrashOfTheCoordinator, leaves_what_the_coordinator_said_before) {
-  for (uint32_t seed = 1; seed <= 12; ++seed) {
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
     for (const int16_t version : {0, 1, 2}) {
       SCOPED_TRACE(seed);
       History history(seed, version);
