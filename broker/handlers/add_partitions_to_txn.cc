@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "broker/handlers/coordinate.h"
+#include "broker/handlers/topic_description.h"
 #include "protocol/messages/add_partitions_to_txn_response.h"
 
 namespace barnabas::broker {
@@ -26,21 +27,24 @@ void make_batched(AddPartitionsToTxnRequest& request) {
   one.topics = std::move(request.v3_and_below_topics);
 }
 
-/// Nothing when all partitions exist. Otherwise none of them is added.
-std::optional<Added> missing_partitions(const Transaction& transaction,
-                                        const metadata::MetadataImage& image) {
-  bool all_exist = true;
+/// Nothing when all partitions exist and may be written to. Otherwise none of them is added.
+std::optional<Added> refused_partitions(const Transaction& transaction, const metadata::MetadataImage& image,
+                                        int16_t version) {
+  bool all_good = true;
   Added result = refuse_transaction(transaction, ErrorCode::operation_not_attempted);
   for (auto& topic : result.topic_results) {
     const metadata::TopicImage* known = image.topic(topic.name);
+    const bool is_denied = version < first_of_brokers && is_internal_topic(topic.name);
     for (auto& partition : topic.results_by_partition) {
-      if (known != nullptr && known->partition(PartitionIndex{partition.partition_index}) != nullptr)
-        continue;
-      all_exist = false;
-      partition.partition_error_code = to_wire(ErrorCode::unknown_topic_or_partition);
+      const bool exists =
+          known != nullptr && known->partition(PartitionIndex{partition.partition_index}) != nullptr;
+      if (exists && !is_denied) continue;
+      all_good = false;
+      partition.partition_error_code =
+          to_wire(is_denied ? ErrorCode::topic_authorization_failed : ErrorCode::unknown_topic_or_partition);
     }
   }
-  return all_exist ? std::nullopt : std::optional(std::move(result));
+  return all_good ? std::nullopt : std::optional(std::move(result));
 }
 
 AddPartitionsToTxnResponse join(std::vector<Added>&& added, int16_t version) {
@@ -67,13 +71,13 @@ void AddPartitionsToTxnHandler::handle(Call call, Request request) {
       [image](TransactionShard& shard, const coordinator::RequestContext& context, const Request& asked,
               std::size_t i, coordinator::Reply<Added> reply) {
         const Transaction& transaction = asked.transactions[i];
-        if (auto missing = missing_partitions(transaction, *image))
-          return coordinator::Decision::answer(reply.with(std::move(*missing)));
+        if (auto refused = refused_partitions(transaction, *image, context.version))
+          return coordinator::Decision::answer(reply.with(std::move(*refused)));
         return shard.add_partitions(context, transaction, std::move(reply));
       },
-      [image](const Request& asked, std::size_t i, ErrorCode error) {
+      [image, version](const Request& asked, std::size_t i, ErrorCode error) {
         const Transaction& transaction = asked.transactions[i];
-        if (auto missing = missing_partitions(transaction, *image)) return std::move(*missing);
+        if (auto refused = refused_partitions(transaction, *image, version)) return std::move(*refused);
         return refuse_transaction(transaction,
                                   error == ErrorCode::invalid_group_id ? ErrorCode::invalid_request : error);
       },

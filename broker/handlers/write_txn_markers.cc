@@ -1,6 +1,7 @@
 #include "broker/handlers/write_txn_markers.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "broker/handlers/coordinate.h"
 #include "protocol/messages/write_txn_markers_response.h"
@@ -44,6 +45,17 @@ Written answer_of(int64_t producer_id, const MarkerWriter::Results& results) {
   return written;
 }
 
+/// Nobody has such an id or epoch: nothing is to be written.
+std::optional<MarkerWriter::Results> refused(const coordinator::TransactionMarkers& markers) {
+  if (markers.producer_id.value() >= 0 && markers.producer_epoch.value() >= 0) return std::nullopt;
+  MarkerWriter::Results results;
+  for (const auto& [topic, partitions] : markers.partitions)
+    for (const int32_t partition : partitions)
+      results.push_back(
+          {.topic = topic, .partition = partition, .error = protocol::ErrorCode::invalid_request});
+  return results;
+}
+
 WriteTxnMarkersResponse join(const WriteTxnMarkersRequest&, std::vector<Written>&& written) {
   WriteTxnMarkersResponse response;
   response.markers = std::move(written);
@@ -58,10 +70,15 @@ void WriteTxnMarkersHandler::handle(Call call, Request request) {
   const auto answer = std::make_shared<JoinedAnswer<Request, Written, decltype(&join)>>(
       std::move(call), std::move(request), count, &join);
   const auto& markers = answer->call.request.markers;
-  for (std::size_t i = 0; i < count; ++i)
-    writer.write(markers_of(markers[i]), [answer, i, id = markers[i].producer_id](auto results) {
-      answer->put(i, answer_of(id, results));
-    });
+  for (std::size_t i = 0; i < count; ++i) {
+    const int64_t id = markers[i].producer_id;
+    const auto asked = markers_of(markers[i]);
+    if (const auto results = refused(asked)) {
+      answer->put(i, answer_of(id, *results));
+      continue;
+    }
+    writer.write(asked, [answer, i, id](auto results) { answer->put(i, answer_of(id, results)); });
+  }
   answer->finish_one();
 }
 

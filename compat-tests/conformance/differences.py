@@ -60,6 +60,9 @@ _TABLE = {
     "transactions-unanswered": {"kafka": False, "barnabas": True},
     # After a batch of an epoch to come was refused, Kafka refuses what the producer sends until its transaction ends.
     "after-an-epoch-to-come": {"kafka": codes.OUT_OF_ORDER_SEQUENCE_NUMBER, "barnabas": codes.NONE},
+    # What a broker is told that adds partitions while transaction.version 0 is finalized: of all, and of each partition.
+    "unsupported-addition": {"kafka": (codes.UNSUPPORTED_VERSION, []),
+                             "barnabas": (codes.NONE, [codes.UNSUPPORTED_VERSION])},
     # A transactional id of which something was refused because transaction.version 0 is finalized: Kafka's waits for ever.
     "after-an-unsupported-transaction": {"kafka": codes.CONCURRENT_TRANSACTIONS, "barnabas": codes.NONE},
     # A payload that its codec cannot read.

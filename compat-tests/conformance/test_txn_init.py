@@ -8,6 +8,7 @@ from transactions import (COMPLETE_ABORT, COMPLETE_COMMIT, EMPTY, EXHAUSTED, MIN
 
 FENCED = (codes.PRODUCER_FENCED, *NOBODY)
 MAX_TIMEOUT_MS = 900_000
+FAR = 100_000
 
 
 class Init(TransactionTest):
@@ -46,10 +47,10 @@ class Init(TransactionTest):
 
     def test_an_unknown_transactional_id_is_new_whoever_the_producer_says_it_was(self):
         for version in (3, 5):
-            for identity in ((5, 3), (5, 32767), (5, 32766), (5, -2)):
+            for identity in ((FAR, 3), (FAR, 32767), (FAR, 32766), (FAR, -2)):
                 error, producer, epoch = self.producer(begun=False).init(identity, version=version)
                 self.assertEqual((error, epoch), (codes.NONE, 0))
-                self.assertNotEqual(producer, 5)
+                self.assertNotEqual(producer, FAR)
 
     def test_a_new_timeout(self):
         one = self.producer()
