@@ -342,10 +342,15 @@ class Sequence:
 
     @staticmethod
     def is_kafkas(text, path, values):
-        """differences.py: last-epoch-once-more, after-an-epoch-to-come, and its kin."""
-        kafka, _ = values
-        return text.startswith("InitProducerId") and kafka == codes.UNKNOWN_SERVER_ERROR or \
-            text.startswith("Produce") and path.endswith("errorCode") and kafka == codes.OUT_OF_ORDER_SEQUENCE_NUMBER
+        """See README.md: repeats that are none, and what a refused batch leaves behind in a partition."""
+        kafka, barnabas = values
+        if text.startswith("InitProducerId"):
+            return kafka == codes.UNKNOWN_SERVER_ERROR
+        if text.startswith("EndTxn"):
+            return barnabas == codes.PRODUCER_FENCED and kafka in (codes.NONE, codes.INVALID_TXN_STATE)
+        return text.startswith("Produce") and path.endswith("errorCode") and \
+            sorted(values) in ([codes.NONE, codes.OUT_OF_ORDER_SEQUENCE_NUMBER],) or \
+            text.startswith("Produce") and kafka == codes.OUT_OF_ORDER_SEQUENCE_NUMBER
 
     def compare_logs(self):
         """Until both are done; or the difference."""
