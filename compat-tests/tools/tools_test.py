@@ -14,6 +14,7 @@ from group_cases import GroupOffsetsReset, GroupsDeleted, GroupsListedAndDescrib
 from group_change_cases import GroupsAfterChanges  # noqa: F401
 from records import batch
 from sides import TARGETS, SideBySideTest
+from transaction_cases import TransactionFiles, TransactionsAborted, TransactionsDescribed  # noqa: F401
 
 PROPERTIES = {
     "num.partitions": "1",
