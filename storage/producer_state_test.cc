@@ -291,6 +291,17 @@ TEST_F(VerificationTest, a_newer_epoch_forgets_the_sequences_of_the_older_one) {
   EXPECT_TRUE(check(transactional(header(0, 7, 1, 1)), guard));
 }
 
+TEST_F(VerificationTest, a_refused_zombie_takes_nothing_from_the_producer_that_fenced_it) {
+  const VerificationGuard early = begin(0, 0);
+  const VerificationGuard guard = begin(0, 1);
+  const VerificationGuard late = begin(5, 0);
+  for (const VerificationGuard zombie : {early, late}) {
+    EXPECT_EQ(refused(transactional(header(0, 5, 1, 0)), zombie), ErrorKind::invalid_transaction_state);
+    state.refuse_verification(ProducerId{1}, zombie);
+  }
+  EXPECT_TRUE(check(transactional(header(0, 0, 1, 1)), guard));
+}
+
 TEST_F(VerificationTest, what_the_coordinator_refused_and_what_is_old_is_forgotten) {
   const VerificationGuard guard = begin(0);
   state.refuse_verification(ProducerId{1}, guard + 1);

@@ -8,7 +8,7 @@ VerificationGuard TransactionVerifications::begin(const TransactionBegin& batch,
                                                   TimestampMs now) {
   const auto [item, is_new] = pending_.try_emplace(batch.producer_id.value());
   Pending& pending = item->second;
-  if (is_new) {
+  if (is_new || batch.epoch > pending.epoch) {
     pending = {.guard = fresh,
                .since = now,
                .epoch = batch.epoch,
@@ -16,12 +16,8 @@ VerificationGuard TransactionVerifications::begin(const TransactionBegin& batch,
                .adds_partition = batch.adds_partition};
   } else if (batch.epoch == pending.epoch) {
     pending.lowest_sequence = std::min(pending.lowest_sequence, batch.sequence);
-  } else if (batch.epoch > pending.epoch) {
-    pending.epoch = batch.epoch;
-    pending.lowest_sequence = batch.sequence;
-    pending.adds_partition = batch.adds_partition;
   }
-  return pending.guard;
+  return batch.epoch < pending.epoch ? fresh : pending.guard;
 }
 
 const TransactionVerifications::Pending* TransactionVerifications::find(ProducerId id) const {
