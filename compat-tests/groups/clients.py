@@ -1,54 +1,36 @@
 """The clients that live through the scenario: how each is installed or built, its program, and its modes."""
 
 import pathlib
-import shutil
-import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 CLIENTS = HERE.parent
 sys.path.append(str(CLIENTS / "harness"))
 
-import python_environment  # noqa: E402
-import suite  # noqa: E402
+import client_programs  # noqa: E402
 
 CLASSIC, COOPERATIVE, CONSUMER = "classic", "cooperative", "consumer"
 STATIC = "-static"
 READER = "reader"  # classic as well, with the other of kafka-go's two interfaces
 
 
+PROGRAM = "group_member"
+
+
 def python(client):
-    return [python_environment.python(client), "-B", CLIENTS / client / "group_member.py"]
+    return client_programs.python(client, PROGRAM)
 
 
 def go(client):
-    directory = CLIENTS / client / "group_member"
-    suite.require_go(directory)
-    program = suite.build_directory(client) / "group_member"
-    if subprocess.run(["go", "build", "-o", program, "."], cwd=directory).returncode != 0:
-        sys.exit("FAILED: go build")
-    return [program]
+    return client_programs.go(client, PROGRAM)
 
 
 def node(client):
-    """npm puts its modules beside package.json, so that goes to the build directory, and so does the program."""
-    suite.require_tools("node", "npm")
-    source, home = CLIENTS / client, suite.build_directory(client)
-    lock = home / "package-lock.json"
-    if not (home / "node_modules").exists() or lock.read_text() != (source / lock.name).read_text():
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(source / name, home)
-        if subprocess.run(["npm", "ci", "--silent", "--ignore-scripts"], cwd=home).returncode != 0:
-            suite.skip(f"npm could not install {client}")
-    return ["node", shutil.copy(source / "group_member.js", home)]
+    return client_programs.node(client, PROGRAM)
 
 
 def java(_client):
-    source = CLIENTS / "java" / "group" / "GroupMember.java"
-    classpath = suite.compile_java("java-group", [source], suite.require_kafka())
-    command = suite.java_command(classpath, "GroupMember")
-    command[1:1] = ["-XX:TieredStopAtLevel=1"]
-    return command
+    return client_programs.java("java-group", "group/GroupMember.java")
 
 
 def make(client, program=None):
