@@ -1,0 +1,15 @@
+module barnabas/compat/franzgo/transactions
+
+go 1.26.0
+
+replace barnabas/compat/transactions => ../../transactions/go
+
+require barnabas/compat/transactions v0.0.0
+
+require github.com/twmb/franz-go/pkg/kmsg v1.15.1 // indirect
+
+require (
+	github.com/klauspost/compress v1.20.3 // indirect
+	github.com/pierrec/lz4/v4 v4.1.33 // indirect
+	github.com/twmb/franz-go v1.22.3
+)

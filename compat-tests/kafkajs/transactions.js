@@ -1,0 +1,187 @@
+// Transactions with KafkaJS; what it is told and what it says is in transactions/scenario.py.
+'use strict'
+
+const fs = require('fs')
+const readline = require('readline')
+const { Kafka, logLevel, PartitionAssigners } = require('kafkajs')
+
+const ISOLATIONS = ['read_committed', 'read_uncommitted']
+const COPIER_TIMEOUT_MS = 60000
+const COPY_AT_MOST = 10 // records in one transaction
+const ABORT_EVERY = 4 // of a copier's transactions one is aborted and done again
+const SEEN_TIMEOUT_MS = 20000
+const QUIET_MS = 100 // after this long without a record there are no more
+const PAUSE_MS = 5
+
+const say = (...words) => fs.writeSync(1, `${words.join(' ').replace(/\n/g, ' ')}\n`)
+const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
+const complain = () => ({ log }) => fs.writeSync(2, `${log.message} ${log.error || ''}\n`)
+
+const newClient = bootstrap => new Kafka({
+  brokers: [bootstrap],
+  logLevel: logLevel.ERROR,
+  logCreator: complain,
+  retry: { initialRetryTime: 100, maxRetryTime: 1000, retries: 200 },
+})
+
+// It initialises a producer when it connects.
+const newProducer = async (bootstrap, transactionalId, transactionTimeout) => {
+  const producer = newClient(bootstrap).producer({
+    transactionalId, transactionTimeout, idempotent: true, maxInFlightRequests: 1,
+  })
+  await producer.connect()
+  return producer
+}
+
+const newConsumer = (bootstrap, groupId, readUncommitted, more = {}) => newClient(bootstrap).consumer({
+  groupId, readUncommitted, maxWaitTimeInMs: 100, partitionAssigners: [PartitionAssigners.roundRobin], ...more,
+})
+
+class Program {
+  constructor(bootstrap) {
+    this.bootstrap = bootstrap
+    this.producers = {}
+    this.transactions = {}
+    this.readers = []
+  }
+
+  async producer(name, id, timeoutMs) {
+    this.producers[name] = await newProducer(this.bootstrap, id, Number(timeoutMs))
+  }
+
+  async begin(name) {
+    this.transactions[name] = await this.producers[name].transaction()
+  }
+
+  async send(name, topic, partitions, first, count) {
+    const messages = []
+    for (let i = Number(first); i < Number(first) + Number(count); i++) {
+      messages.push({ partition: i % Number(partitions), value: String(i) })
+    }
+    await this.transactions[name].send({ topic, messages })
+  }
+
+  async offsets(name, consumerGroupId, topic, text) {
+    const partitions = text.split(',').map(entry => entry.split(':')).map(([p, offset]) => ({ partition: Number(p), offset }))
+    await this.transactions[name].sendOffsets({ consumerGroupId, topics: [{ topic, partitions }] })
+  }
+
+  async commit(name) {
+    await this.transactions[name].commit()
+  }
+
+  async abort(name) {
+    await this.transactions[name].abort()
+  }
+
+  async close(name) {
+    await this.producers[name].disconnect()
+  }
+
+  // It reads only as a member of a group.
+  async read(topic) {
+    for (const isolation of ISOLATIONS) {
+      const reader = { isolation, records: [], told: 0 }
+      const consumer = newConsumer(this.bootstrap, `reader-${process.pid}-${isolation}`, isolation === ISOLATIONS[1])
+      await consumer.connect()
+      await consumer.subscribe({ topic, fromBeginning: true })
+      await consumer.run({
+        autoCommit: false,
+        eachMessage: async ({ partition, message }) => reader.records.push(`${isolation}:${partition}:${message.value}`),
+      })
+      this.readers.push(reader)
+    }
+  }
+
+  // Once each has read so many or time is up, and no more come.
+  async seen(...counts) {
+    const deadline = Date.now() + SEEN_TIMEOUT_MS
+    while (this.readers.some((reader, i) => reader.records.length < Number(counts[i])) && Date.now() < deadline) {
+      await sleep(PAUSE_MS)
+    }
+    let known = []
+    for (let since = Date.now(); Date.now() < since + QUIET_MS;) {
+      const now = this.readers.map(reader => reader.records.length)
+      if (now.some((length, i) => length !== known[i])) {
+        known = now
+        since = Date.now()
+      }
+      await sleep(PAUSE_MS)
+    }
+    return this.readers.flatMap((reader, i) => {
+      const records = reader.records.slice(reader.told, known[i])
+      reader.told = known[i]
+      return records
+    })
+  }
+
+  async run() {
+    for await (const line of readline.createInterface({ input: process.stdin })) {
+      const [command, ...words] = line.split(' ')
+      try {
+        say('ok', ...(await this[command](...words) || []))
+      } catch (error) {
+        say('error', error.type || error.name, error.message)
+      }
+    }
+    process.exit(0)
+  }
+}
+
+const copy = async (bootstrap, id, groupId, source, target, _mode, sessionMs) => {
+  const producer = await newProducer(bootstrap, id, COPIER_TIMEOUT_MS)
+  const consumer = newConsumer(bootstrap, groupId, false, {
+    sessionTimeout: Number(sessionMs), heartbeatInterval: Number(sessionMs) / 6,
+  })
+  let transactions = 0
+
+  const copySome = async (partition, messages) => {
+    const transaction = await producer.transaction()
+    try {
+      await transaction.send({ topic: target, messages: messages.map(({ value }) => ({ partition, value })) })
+      const offset = String(BigInt(messages[messages.length - 1].offset) + 1n)
+      await transaction.sendOffsets({
+        consumerGroupId: groupId, topics: [{ topic: source, partitions: [{ partition, offset }] }],
+      })
+      transactions++
+      if (transactions % ABORT_EVERY !== 0) {
+        await transaction.commit()
+        say('committed', messages.length)
+        return true
+      }
+    } catch (error) {
+      say('failed', error.type || error.name, error.message)
+    }
+    await transaction.abort()
+    say('aborted', messages.length)
+    return false
+  }
+
+  const eachBatch = async ({ batch, isRunning, isStale, heartbeat, resolveOffset }) => {
+    for (let at = 0; at < batch.messages.length; at += COPY_AT_MOST) {
+      const some = batch.messages.slice(at, at + COPY_AT_MOST)
+      for (let done = false; !done;) {
+        if (!isRunning() || isStale()) return
+        done = await copySome(batch.partition, some)
+        await heartbeat()
+      }
+      resolveOffset(some[some.length - 1].offset)
+    }
+  }
+
+  await consumer.connect()
+  await consumer.subscribe({ topic: source, fromBeginning: true })
+  await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, partitionsConsumedConcurrently: 1, eachBatch })
+  process.stdin.resume()
+  process.stdin.on('end', async () => {
+    await consumer.disconnect()
+    await producer.disconnect()
+    process.exit(0)
+  })
+}
+
+const main = process.argv.length > 3 ? copy(...process.argv.slice(2)) : new Program(process.argv[2]).run()
+main.catch(error => {
+  fs.writeSync(2, `${error.stack}\n`)
+  process.exit(1)
+})

@@ -1,0 +1,3 @@
+module barnabas/compat/transactions
+
+go 1.26.0
