@@ -432,7 +432,7 @@ Result<void> BrokerProcess::Parts::open_server() {
       .producer_ids = *producer_ids,
       .groups = *groups,
       .transactions = *transactions,
-      .transaction_verifier = &*transactions,
+      .transaction_verifier = *transactions,
       .auto_create_topics = config.boolean("auto.create.topics.enable"),
       .delete_topics = config.boolean("delete.topic.enable"),
       .check_record_contents = config.boolean("log.validate.contents"),

@@ -7,6 +7,12 @@
 #include "base/assert.h"
 
 namespace barnabas::broker {
+namespace {
+
+/// Whoever waits looks again.
+constexpr Progress everything{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::max()};
+
+}  // namespace
 
 void WaitingPartitions::add(std::shared_ptr<Partition> partition) {
   const std::scoped_lock lock(mutex_);
@@ -89,7 +95,7 @@ void Partition::deactivate(const Error& error) {
     waits = std::exchange(durable_waits_, {});
   }
   for (DurableWait& wait : waits) wait.done(std::unexpected(error));
-  wake_waiters(std::numeric_limits<int64_t>::max());
+  tell_waiters(everything);
 }
 
 Result<storage::AppendResult> Partition::append(MutableByteView batch, bool wait_for_disk, TimestampMs now,
@@ -137,7 +143,7 @@ void Partition::refuse_verification(ProducerId id, storage::VerificationGuard gu
 
 Result<Offset> Partition::delete_records_before(Offset offset) {
   auto start = change_log([&](storage::Log& log) { return log.delete_records_before(offset); });
-  if (start) wake_waiters(0);
+  if (start) tell_waiters({});
   return start;
 }
 
@@ -148,10 +154,7 @@ void Partition::raise_high_watermark(Offset to) {
     // this thread sees the waiter.
     if (high_watermark_.compare_exchange_weak(seen, to.value(), std::memory_order_seq_cst)) {
       log().note_high_watermark();
-      if (waiter_count_.load(std::memory_order_seq_cst) == 0) return;
-      const uint64_t appended = appended_bytes_.load(std::memory_order_relaxed);
-      const uint64_t announced = announced_bytes_.exchange(appended, std::memory_order_relaxed);
-      wake_waiters(appended > announced ? appended - announced : 1);
+      if (waiter_count_.load(std::memory_order_seq_cst) != 0) announce_progress();
       return;
     }
   }
@@ -159,8 +162,7 @@ void Partition::raise_high_watermark(Offset to) {
 
 bool Partition::add_waiter(const std::shared_ptr<ProgressWaiter>& waiter, Offset seen, WaiterHandle& handle) {
   const std::scoped_lock lock(waiter_mutex_);
-  if (waiters_.empty())
-    announced_bytes_.store(appended_bytes_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  if (waiters_.empty()) progress_since_announced();
   waiter_count_.fetch_add(1, std::memory_order_seq_cst);
   if (high_watermark_.load(std::memory_order_seq_cst) != seen.value() || !active()) {
     waiter_count_.fetch_sub(1, std::memory_order_seq_cst);
@@ -176,7 +178,31 @@ void Partition::remove_waiter(WaiterHandle handle) {
   waiter_count_.fetch_sub(1, std::memory_order_seq_cst);
 }
 
-void Partition::wake_waiters(uint64_t bytes) {
+// With waiter_mutex_ held, so that what is announced is never older than what was announced before.
+Progress Partition::progress_since_announced() {
+  const Offset high_watermark = this->high_watermark();
+  const Offset stable = log().last_stable_offset(high_watermark);
+  const uint64_t appended = appended_bytes_.load(std::memory_order_relaxed);
+  Progress progress{.bytes = appended > announced_bytes_ ? appended - announced_bytes_ : 1};
+  const bool was_held_back = announced_stable_ < announced_high_watermark_;
+  if (stable > announced_stable_)
+    progress.committed_bytes = was_held_back || stable < high_watermark ? everything.bytes : progress.bytes;
+  announced_bytes_ = appended;
+  announced_high_watermark_ = high_watermark;
+  announced_stable_ = stable;
+  return progress;
+}
+
+void Partition::announce_progress() {
+  Progress progress;
+  {
+    const std::scoped_lock lock(waiter_mutex_);
+    progress = progress_since_announced();
+  }
+  tell_waiters(progress);
+}
+
+void Partition::tell_waiters(const Progress& progress) {
   std::vector<std::shared_ptr<ProgressWaiter>> awake;
   {
     const std::scoped_lock lock(waiter_mutex_);
@@ -184,7 +210,7 @@ void Partition::wake_waiters(uint64_t bytes) {
     for (const auto& weak : waiters_)
       if (auto waiter = weak.lock()) awake.push_back(std::move(waiter));
   }
-  for (const auto& waiter : awake) waiter->on_progress(bytes);
+  for (const auto& waiter : awake) waiter->on_progress(progress);
 }
 
 void Partition::when_durable(Offset end, Instant deadline, DurableDone done) {

@@ -22,12 +22,19 @@
 
 namespace barnabas::broker {
 
+/// About how much more can be read in a partition.
+struct Progress {
+  uint64_t bytes = 0;            ///< below the high watermark
+  uint64_t committed_bytes = 0;  ///< below the last stable offset; a marker can set free any amount
+};
+
 /// Somebody who waits for more to read in a partition (a long-polling fetch).
 class ProgressWaiter {
  public:
   virtual ~ProgressWaiter() = default;
-  /// About `bytes` more can be read. From any thread, without locks of the partition held; must not block.
-  virtual void on_progress(uint64_t bytes) = 0;
+  /// There is more to read, or there was an end to it. From any thread, without locks of the partition held;
+  /// must not block.
+  virtual void on_progress(const Progress& progress) = 0;
 };
 
 class Partition;
@@ -154,8 +161,6 @@ class Partition : public std::enable_shared_from_this<Partition> {
   /// and the waiter should look again at once. A registered one must be removed by its handle.
   bool add_waiter(const std::shared_ptr<ProgressWaiter>& waiter, Offset seen, WaiterHandle& handle);
   void remove_waiter(WaiterHandle handle);
-  /// The log start moved up: tells those who wait.
-  void wake_waiters(uint64_t bytes);
 
  private:
   struct DurableWait {
@@ -164,6 +169,9 @@ class Partition : public std::enable_shared_from_this<Partition> {
     DurableDone done;
   };
   void raise_high_watermark(Offset to);
+  void announce_progress();
+  Progress progress_since_announced();
+  void tell_waiters(const Progress& progress);
   /// Takes out what `finished` says is finished.
   template <class Predicate>
   std::vector<DurableWait> take_waits(Predicate finished);
@@ -187,7 +195,6 @@ class Partition : public std::enable_shared_from_this<Partition> {
   std::atomic<bool> active_{true};
   std::atomic<int64_t> high_watermark_;
   std::atomic<uint64_t> appended_bytes_{0};
-  std::atomic<uint64_t> announced_bytes_{0};
   std::atomic<int64_t> guards_given_{storage::no_guard.value()};
 
   std::mutex sync_mutex_;
@@ -205,6 +212,10 @@ class Partition : public std::enable_shared_from_this<Partition> {
 
   std::mutex waiter_mutex_;
   std::list<std::weak_ptr<ProgressWaiter>> waiters_;
+  // What those who wait know.
+  uint64_t announced_bytes_ = 0;
+  Offset announced_high_watermark_{0};
+  Offset announced_stable_{0};
   std::atomic<std::size_t> waiter_count_{0};
 };
 

@@ -16,12 +16,14 @@ namespace {
 /// Counts what it is told and remembers whether it was told at all.
 class CountingWaiter : public ProgressWaiter {
  public:
-  void on_progress(uint64_t bytes) override {
+  void on_progress(const Progress& more) override {
     told += 1;
-    progress += bytes;
+    progress += more.bytes;
+    committed += more.committed_bytes;
   }
   std::atomic<int> told{0};
   std::atomic<uint64_t> progress{0};
+  std::atomic<uint64_t> committed{0};
 };
 
 /// The outcome of a wait for durability, from whatever thread.
@@ -170,6 +172,38 @@ TEST_F(PartitionTest, a_waiter_hears_of_progress_once_it_is_registered) {
   partition->remove_waiter(handle);
   append(false);
   EXPECT_EQ(waiter->told.load(), 1);
+}
+
+TEST_F(PartitionTest, readers_of_what_is_committed_hear_of_an_open_transaction_when_it_ends) {
+  const auto transactional = [&](int32_t sequence) {
+    protocol::RecordBatchOptions options;
+    options.producer_id = ProducerId{7};
+    options.producer_epoch = ProducerEpoch{0};
+    options.base_sequence = sequence;
+    options.transactional = true;
+    protocol::RecordBatchBuilder builder(options);
+    builder.append(TimestampMs{5}, std::nullopt, as_byte_view(std::string(1'000, 'x')));
+    auto batch = builder.build();
+    ASSERT_TRUE(partition->append(batch, false, TimestampMs{5}));
+  };
+  transactional(0);
+  const auto waiter = std::make_shared<CountingWaiter>();
+  Partition::WaiterHandle handle;
+  ASSERT_TRUE(partition->add_waiter(waiter, partition->high_watermark(), handle));
+  transactional(1);
+  append(false);
+  EXPECT_GT(waiter->progress.load(), 1'000U);
+  EXPECT_EQ(waiter->committed.load(), 0U);
+  const auto marker = partition->append_marker(
+      {.producer_id = ProducerId{7}, .producer_epoch = ProducerEpoch{0}, .committed = true}, TimestampMs{6});
+  ASSERT_TRUE(marker);
+  ASSERT_TRUE(wait_durable(marker->last_offset + 1));
+  EXPECT_GT(waiter->committed.load(), 2'000U) << "all that the transaction held back";
+  const uint64_t before = waiter->committed;
+  append(false);
+  EXPECT_GT(waiter->committed.load(), before);
+  EXPECT_LT(waiter->committed.load(), before + 1'000);
+  partition->remove_waiter(handle);
 }
 
 TEST_F(PartitionTest, a_waiter_that_missed_something_is_not_registered) {

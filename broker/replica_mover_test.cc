@@ -40,6 +40,68 @@ TEST_F(ReplicaMoverTest, a_partition_moves_with_all_that_it_knows) {
   ASSERT_TRUE(broker.produce());
 }
 
+/// Transactions of several producers in the partition that moves.
+class MovingTransactionTest : public ReplicaMoverTest {
+ protected:
+  using VerificationGuard = storage::VerificationGuard;
+
+  Result<storage::AppendResult> append(int64_t producer, int32_t sequence, VerificationGuard guard = {}) {
+    protocol::RecordBatchOptions options;
+    options.producer_id = ProducerId{producer};
+    options.producer_epoch = ProducerEpoch{0};
+    options.base_sequence = sequence;
+    options.transactional = true;
+    protocol::RecordBatchBuilder builder(options);
+    builder.append(TimestampMs{1}, std::nullopt, as_byte_view("value"));
+    auto batch = builder.build();
+    return broker.partition()->append(batch, false, TimestampMs{1}, storage::AppendOrigin::client,
+                                      {.must_be_verified = true, .guard = guard});
+  }
+  VerificationGuard ask(int64_t producer) {
+    const auto guard = broker.partition()->begin_verification(
+        {.producer_id = ProducerId{producer}, .epoch = ProducerEpoch{0}, .sequence = 0}, TimestampMs{1});
+    EXPECT_TRUE(guard) << guard.error().message;
+    return guard.value_or(storage::no_guard);
+  }
+  /// Returns once readers can see it.
+  void end(int64_t producer, bool committed) {
+    const auto partition = broker.partition();
+    const auto marker = partition->append_marker(
+        {.producer_id = ProducerId{producer}, .producer_epoch = ProducerEpoch{0}, .committed = committed},
+        TimestampMs{2});
+    ASSERT_TRUE(marker) << marker.error().message;
+    partition->when_durable(marker->last_offset + 1, Instant::max(), [](const Result<void>&) {});
+    ASSERT_TRUE(eventually([&] { return partition->high_watermark() > marker->last_offset; }));
+  }
+};
+
+TEST_F(MovingTransactionTest, open_transactions_and_questions_about_some_move_along) {
+  start();
+  ASSERT_TRUE(append(8, 0, ask(8)));    // 40
+  ASSERT_TRUE(append(10, 0, ask(10)));  // 41
+  end(10, false);                       // 42
+  const VerificationGuard asked_before = ask(9);
+  ASSERT_EQ(broker.replicas->move(name, "/two"), ErrorCode::none);
+  ASSERT_TRUE(eventually([&] { return broker.settled(); }));
+  EXPECT_EQ(broker.places(), "/two/t-0");
+  EXPECT_EQ(broker.partition()->last_stable_offset(), Offset{40});
+  EXPECT_EQ(ask(8), storage::no_guard) << "it is open";
+  EXPECT_TRUE(append(8, 1));                // 43
+  EXPECT_TRUE(append(9, 0, asked_before));  // 44
+  const auto aborted = broker.partition()->log().aborted_transactions(Offset{0}, Offset{45});
+  ASSERT_TRUE(aborted);
+  ASSERT_EQ(aborted->size(), 1U);
+  EXPECT_EQ(aborted->front().producer_id, ProducerId{10});
+  end(8, true);
+  EXPECT_EQ(broker.partition()->last_stable_offset(), Offset{44});
+  EXPECT_FALSE(append(8, 2)) << "its transaction has ended";
+  broker.crash();
+  ASSERT_TRUE(broker.start());
+  EXPECT_EQ(broker.partition()->last_stable_offset(), Offset{44});
+  end(9, true);
+  EXPECT_EQ(broker.partition()->last_stable_offset(), broker.partition()->log().log_end_offset());
+}
+
 TEST_F(ReplicaMoverTest, an_object_that_was_given_out_stays_readable) {
   start();
   storage::Log& before = broker.partition()->log();

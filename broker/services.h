@@ -45,8 +45,8 @@ struct Services {
   ProducerIds& producer_ids;
   GroupCoordinator& groups;
   TransactionCoordinator& transactions;
-  /// Null: there are no transactions, and batches of some are refused.
-  TransactionVerifier* transaction_verifier = nullptr;
+  /// Asked before the first batch of a transaction is appended.
+  TransactionVerifier& transaction_verifier;
 
   // Settings that every request asks for, read once.
   bool auto_create_topics = true;

@@ -135,14 +135,14 @@ void update_producers(LogState& log, const Appending& appending) {
     const auto completed = log.producers->append_marker(header, *marker);
     // An entry that cannot be written now comes back with the next recovery; the marker itself is in the log.
     if (!completed || !completed->aborted || appending.aborted) continue;
-    log.active().set_may_have_aborted(true);
+    log.active().note_aborted(completed->last_offset);
     const AbortedTransaction aborted{completed->producer_id, completed->first_offset, completed->last_offset,
                                      log.producers->stable_offset_after(*completed)};
     static_cast<void>(
         transaction_index::append(log.disk(), log.active().path(transaction_index_suffix), aborted)
             .has_value());
   }
-  if (log.producers->has_unstable()) log.maybe_unstable.store(true, std::memory_order_release);
+  if (log.producers->has_unstable()) log.note_undecided();
 }
 
 // One write; after an error the file ends where it ended before.
@@ -152,7 +152,7 @@ Result<void> write(LogState& log, const Appending& appending) {
   BARNABAS_ASSIGN(const std::shared_ptr<io::File> file, segment.file());
   Result<void> written = file->write_at(appending.bytes, position);
   if (written && appending.aborted) {
-    segment.set_may_have_aborted(true);
+    segment.note_aborted(appending.aborted->last_offset);
     written =
         transaction_index::append(log.disk(), segment.path(transaction_index_suffix), *appending.aborted);
   }
@@ -241,7 +241,8 @@ Result<AppendResult> Log::append_as_follower(ByteView batches, TimestampMs now) 
   std::lock_guard lock(state_->append_mutex);
   BARNABAS_TRY(state_->check_writable());
   BARNABAS_ASSIGN(Appending appending, prepare_as_follower(batches, state_->log_end.load()));
-  if (appending.has_producers) BARNABAS_TRY(check_producers(*state_, appending, AppendOrigin::replication, {}));
+  if (appending.has_producers)
+    BARNABAS_TRY(check_producers(*state_, appending, AppendOrigin::replication, {}));
   return append(*state_, appending, now, AppendOrigin::replication);
 }
 

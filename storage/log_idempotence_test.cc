@@ -183,6 +183,142 @@ TEST_F(LogTransactionTest, an_open_transaction_survives_restarts) {
   EXPECT_EQ(log.log->aborted_transactions(Offset{0}, log.end())->size(), 1u);
 }
 
+TEST_F(LogTransactionTest, readers_do_not_wait_for_appends_to_know_the_last_stable_offset) {
+  log.append(batch(in_transaction(1, 0)));  // 0
+  log.append(batch(in_transaction(2, 0)));  // 1
+  end(1, true);                             // 2
+  EXPECT_EQ(log.log->last_stable_offset(Offset{3}), Offset{1});
+  EXPECT_EQ(log.log->last_stable_offset(Offset{1}), Offset{1});
+  end(2, true);  // 3
+  EXPECT_EQ(log.log->last_stable_offset(Offset{3}), Offset{1}) << "the marker is not below";
+  EXPECT_EQ(log.log->last_stable_offset(Offset{4}), Offset{4});
+  log.append(batch(in_transaction(1, 1)));  // 4
+  EXPECT_EQ(log.log->last_stable_offset(Offset{5}), Offset{4});
+  ASSERT_TRUE(log.log->delete_records_before(Offset{5}));
+  EXPECT_EQ(log.log->last_stable_offset(Offset{5}), Offset{5});
+}
+
+// What reading committed records costs does not grow with the aborts that the log has seen.
+TEST_F(LogTransactionTest, aborts_elsewhere_cost_a_reader_nothing_and_those_in_the_middle_a_search) {
+  constexpr int aborts = 3'000;
+  for (int i = 0; i < aborts; ++i) {
+    log.append(batch(in_transaction(1, i)));  // 2i
+    end(1, true);                             // 2i + 1
+  }
+  log.reopen();
+  for (const bool again : {false, true}) {
+    log.disk.reset_counters();
+    EXPECT_THAT(log.log->aborted_transactions(log.end(), log.end()).value(), ::testing::IsEmpty());
+    if (again) {
+      EXPECT_EQ(log.disk.calls(), 0u) << "nothing is asked for what was found before";
+    }
+    for (const int64_t from : {0, 1, 1'999, 2'000, 2 * aborts - 1}) {
+      log.disk.reset_counters();
+      const auto found = log.log->aborted_transactions(Offset{from}, Offset{from + 1}).value();
+      ASSERT_EQ(found.size(), 1u);
+      EXPECT_EQ(found[0].first_offset, Offset{from / 2 * 2});
+      EXPECT_LE(log.disk.calls(io::DiskCall::read), 16u) << from;
+    }
+  }
+  EXPECT_EQ(log.log->aborted_transactions(Offset{0}, log.end())->size(), std::size_t{aborts});
+  EXPECT_EQ(log.log->aborted_transactions(Offset{1'000}, Offset{3'000})->size(), 1'000u);
+  log.disk.reset_counters();
+  log.append(batch(in_transaction(1, aborts)));
+  end(1, true);
+  EXPECT_EQ(log.log->aborted_transactions(Offset{2 * aborts}, log.end())->size(), 1u);
+}
+
+TEST_F(LogTransactionTest, aborts_over_several_segments_are_found_from_each_place) {
+  log.config.segment_bytes = 600;
+  log.open();
+  for (int i = 0; i < 20; ++i) {
+    log.append(batch(in_transaction(1, i)));
+    end(1, i % 2 == 0);
+  }
+  log.append(batch(in_transaction(2, 0)));  // 40: its marker is segments away
+  for (int i = 20; i < 30; ++i) {
+    log.append(batch(in_transaction(1, i)));
+    end(1, i % 2 == 0);
+  }
+  end(2, true);  // 61
+  ASSERT_GE(log.log->segments().size(), 8u);
+  for (int64_t from = 0; from < log.end().value(); ++from)
+    for (int64_t to = from + 1; to <= log.end().value(); to += 3) {
+      std::vector<int64_t> expected;
+      for (int64_t i = 0; i < 30; i += 2) {
+        const int64_t first = i < 20 ? 2 * i : 2 * i + 1;
+        if (first + 1 >= from && first < to) expected.push_back(first);
+      }
+      if (to > 40) expected.push_back(40);
+      std::vector<int64_t> found;
+      const auto listed = log.log->aborted_transactions(Offset{from}, Offset{to}).value();
+      for (const AbortedTransaction& one : listed) found.push_back(one.first_offset.value());
+      EXPECT_EQ(found, expected) << from << " to " << to;
+    }
+}
+
+TEST_F(LogTransactionTest, a_marker_of_a_newer_epoch_ends_the_transaction_and_late_batches_are_refused) {
+  log.append(batch(in_transaction(1, 0)));
+  log.append(marker(1, true, 3, /*producer_epoch=*/1), AppendOrigin::coordinator);
+  for (const bool restarted : {false, true}) {
+    const auto late = log.try_append(batch(in_transaction(1, 1)));
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().kind, ErrorKind::invalid_producer_epoch);
+    EXPECT_EQ(log.try_append(marker(1, true, 2, 1), AppendOrigin::coordinator).error().kind,
+              ErrorKind::coordinator_fenced);
+    if (!restarted) log.reopen();
+  }
+  EXPECT_EQ(log.log->last_stable_offset(log.end()), log.end());
+}
+
+TEST_F(LogTransactionTest, a_question_that_is_asked_does_not_survive_a_restart) {
+  const auto ask = [&] {
+    return log.log->begin_verification(
+        {.producer_id = ProducerId{1}, .epoch = ProducerEpoch{0}, .sequence = 0}, VerificationGuard{7},
+        log.now);
+  };
+  ASSERT_EQ(ask().value(), VerificationGuard{7});
+  const auto append = [&](VerificationGuard guard) {
+    Bytes bytes = batch(in_transaction(1, 0));
+    return log.log->append_as_leader(bytes, log.epoch, log.now, AppendOrigin::client,
+                                     {.must_be_verified = true, .guard = guard});
+  };
+  log.reopen();
+  EXPECT_EQ(append(VerificationGuard{7}).error().kind, ErrorKind::invalid_transaction_state);
+  ASSERT_EQ(ask().value(), VerificationGuard{7});
+  EXPECT_EQ(append(VerificationGuard{8}).error().kind, ErrorKind::invalid_transaction_state);
+  EXPECT_TRUE(append(VerificationGuard{7}));
+  EXPECT_EQ(ask().value(), no_guard);
+}
+
+TEST_F(LogTransactionTest, an_open_transaction_outlives_retention_rolls_and_expiry) {
+  log.config.segment_bytes = 300;
+  log.config.producer_id_expiration_ms = 1'000;
+  log.open();
+  log.append(batch(in_transaction(1, 0)));  // 0
+  for (int i = 0; i < 10; ++i) log.append(batch(1));
+  log.flush();
+  LogConfig none = log.config;
+  none.retention_bytes = 0;
+  log.log->set_config(std::make_shared<LogConfig>(none));
+  ASSERT_GE(log.log->apply_retention(log.now, log.end())->segments_deleted, 3);
+  log.log->expire_producers(log.now + 1'000'000);
+  const Offset held = log.start();
+  EXPECT_EQ(log.log->last_stable_offset(log.end()), held);
+  log.checkpoint();
+  for (const bool killed : {true, false}) {
+    if (killed)
+      log.crash();
+    else
+      log.reopen();
+    EXPECT_EQ(log.log->last_stable_offset(log.end()), held);
+    ASSERT_EQ(log.log->producers().size(), 1u);
+    EXPECT_EQ(log.log->producers()[0].current_txn_first_offset, Offset{0});
+  }
+  end(1, true);
+  EXPECT_EQ(log.log->last_stable_offset(log.end()), log.end());
+}
+
 TEST_F(LogTransactionTest, truncation_forgets_aborts_behind_it) {
   log.append(batch(in_transaction(1, 0)));
   end(1, true);

@@ -95,7 +95,7 @@ Result<void> Log::take_over(Log& source, TimestampMs now, const std::function<bo
     std::swap(from.producers, to.producers);
     return written;
   }
-  to.maybe_unstable.store(to.producers->has_unstable(), std::memory_order_release);
+  to.note_undecided();
   to.changed_since_open = true;
   {
     std::scoped_lock state_locks(from.mutex, to.mutex);

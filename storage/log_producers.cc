@@ -40,8 +40,15 @@ Result<void> LogState::load_producers() {
     producers.reset();
     return replayed;
   }
-  maybe_unstable.store(producers->has_unstable(), std::memory_order_release);
+  note_undecided();
   return {};
+}
+
+void LogState::note_undecided() {
+  const auto oldest = producers->oldest_undecided();
+  std::lock_guard lock(mutex);
+  undecided = oldest;
+  maybe_unstable.store(oldest.has_value(), std::memory_order_release);
 }
 
 Result<void> LogState::rebuild_producers() {
@@ -123,13 +130,21 @@ Result<void> LogState::complete_history(ProducerStateEntry& entry) {
 Offset Log::last_stable_offset(Offset high_watermark) {
   LogState& log = *state_;
   if (!log.maybe_unstable.load(std::memory_order_acquire)) return high_watermark;
+  const auto below = [&](Offset unstable) {
+    return std::min(high_watermark, std::max(unstable, log.log_start.load()));
+  };
+  {
+    std::lock_guard lock(log.mutex);
+    const auto& oldest = log.undecided;
+    if (oldest && (oldest->marker == no_offset || oldest->marker >= high_watermark))
+      return below(oldest->first_offset);
+  }
   std::lock_guard lock(log.append_mutex);
   // When the state cannot be read, nothing is known to be decided above the log start.
   if (!log.load_producers()) return std::min(high_watermark, log.log_start.load());
   const auto unstable = log.producers->first_unstable_offset(high_watermark);
-  log.maybe_unstable.store(log.producers->has_unstable(), std::memory_order_release);
-  if (!unstable) return high_watermark;
-  return std::min(high_watermark, std::max(*unstable, log.log_start.load()));
+  log.note_undecided();
+  return unstable ? below(*unstable) : high_watermark;
 }
 
 Result<VerificationGuard> Log::begin_verification(const TransactionBegin& batch, VerificationGuard fresh,

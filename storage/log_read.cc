@@ -127,12 +127,9 @@ Result<std::vector<AbortedTransaction>> read_aborted_transactions(LogState& log,
   }
   std::vector<AbortedTransaction> found;
   for (const auto& segment : segments) {
-    BARNABAS_ASSIGN(const std::vector<AbortedTransaction> entries, segment->aborted_transactions());
-    for (const AbortedTransaction& entry : entries) {
-      if (entry.last_offset >= from && entry.first_offset < upper_bound) found.push_back(entry);
-      // Everything below was decided when this one was: no later entry can touch the range.
-      if (entry.last_stable_offset >= upper_bound) return found;
-    }
+    BARNABAS_ASSIGN(const transaction_index::Found here, segment->aborted_transactions(from, upper_bound));
+    found.insert(found.end(), here.transactions.begin(), here.transactions.end());
+    if (here.complete) break;
   }
   return found;
 }

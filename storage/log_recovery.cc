@@ -165,7 +165,7 @@ Result<void> recover(LogState& log, Offset recovery_point) {
   log.epochs.truncate_from_end(end);
   // The last run may have died between making names and syncing them.
   log.metadata_dirty = log.directory_dirty = log.parent_dirty = true;
-  log.maybe_unstable.store(log.producers->has_unstable());
+  log.note_undecided();
   return {};
 }
 

@@ -69,6 +69,20 @@ Result<std::vector<AbortedTransaction>> LogSegment::aborted_transactions() {
   return transaction_index::read(files_->disk(), path(transaction_index_suffix));
 }
 
+Result<transaction_index::Found> LogSegment::aborted_transactions(Offset from, Offset upper_bound) {
+  Offset newest = newest_aborted_.load(std::memory_order_acquire);
+  if (newest == no_offset || newest < from) return transaction_index::Found{};
+  auto file = open_file(transaction_index_suffix, io::OpenMode::read);
+  if (!file && file.error().kind == ErrorKind::not_found) return transaction_index::Found{};
+  if (!file) return std::unexpected(std::move(file).error());
+  auto found = transaction_index::find(**file, from, upper_bound);
+  if (!found) return fail(path(transaction_index_suffix), std::move(found).error());
+  // Unless one was added meanwhile.
+  if (newest == unknown_newest && found->newest != no_offset)
+    newest_aborted_.compare_exchange_strong(newest, found->newest);
+  return found;
+}
+
 // --- loading -----------------------------------------------------------------------------------------------
 
 // False: missing or not usable.

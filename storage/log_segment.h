@@ -19,6 +19,9 @@
 namespace barnabas::storage {
 
 struct AbortedTransaction;
+namespace transaction_index {
+struct Found;
+}
 
 /// For indexes that are made again where no setting is at hand.
 inline constexpr int32_t default_index_interval_bytes = 4096;
@@ -128,9 +131,15 @@ class LogSegment {
     uint64_t times = 0;
   };
   Result<IndexBytes> index_bytes();
+  /// See transaction_index::find. Does not ask the disk when no marker of the index is at or above `from`.
+  Result<transaction_index::Found> aborted_transactions(Offset from, Offset upper_bound);
   /// There may be a transaction index; without it, no reader need ask the disk.
-  bool may_have_aborted() const { return may_have_aborted_.load(std::memory_order_acquire); }
-  void set_may_have_aborted(bool may) { may_have_aborted_.store(may, std::memory_order_release); }
+  bool may_have_aborted() const { return newest_aborted_.load(std::memory_order_acquire) != no_offset; }
+  void set_may_have_aborted(bool may) {
+    newest_aborted_.store(may ? unknown_newest : no_offset, std::memory_order_release);
+  }
+  /// One whose marker is at `offset`, above all others, is being added.
+  void note_aborted(Offset offset) { newest_aborted_.store(offset, std::memory_order_release); }
 
   /// Gives descriptors back.
   void release_files();
@@ -157,7 +166,9 @@ class LogSegment {
   /// Held shared while a file is opened by its name, alone while names change: what a name stands for may be
   /// another segment's file afterwards.
   mutable std::shared_mutex names_mutex_;
-  std::atomic<bool> may_have_aborted_ = false;
+  /// Marker of the newest aborted transaction; no_offset: there is none.
+  static constexpr Offset unknown_newest{std::numeric_limits<int64_t>::max()};
+  std::atomic<Offset> newest_aborted_ = no_offset;
   FilePool::Slot log_slot_;
   FilePool::Slot index_slot_;
 

@@ -83,6 +83,8 @@ struct LogState {
   Result<bool> replace_segments(const std::vector<std::shared_ptr<LogSegment>>& old,
                                 const std::shared_ptr<LogSegment>& made, uint64_t truncations_before);
   Result<void> apply_to_producers(io::File& file, const BatchAt& batch);
+  /// Shows to readers what the producer state knows of undecided transactions.
+  void note_undecided();
 
   // With mutex held.
   void load_epochs();
@@ -155,6 +157,9 @@ struct LogState {
   KnownPositions known_positions;
   /// Counts truncations and replacements; changed with mutex held.
   std::atomic<uint64_t> generation = 0;
+  /// Of the oldest undecided transaction, while maybe_unstable and once producers are loaded: so readers need
+  /// not wait for an append.
+  std::optional<ProducerState::Undecided> undecided;
   Uuid topic_id;
   bool topic_id_loaded = false;
 };

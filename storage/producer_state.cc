@@ -196,13 +196,19 @@ Offset ProducerState::stable_offset_after(const CompletedTransaction& completed)
 
 std::optional<Offset> ProducerState::first_unstable_offset(Offset high_watermark) {
   std::erase_if(unreplicated_, [&](const auto& item) { return item.second.last_offset < high_watermark; });
-  std::optional<Offset> first;
-  if (!open_transactions_.empty()) first = Offset(open_transactions_.begin()->first);
+  const auto oldest = oldest_undecided();
+  return oldest ? std::optional(oldest->first_offset) : std::nullopt;
+}
+
+std::optional<ProducerState::Undecided> ProducerState::oldest_undecided() const {
+  std::optional<Undecided> oldest;
+  if (!open_transactions_.empty()) oldest = Undecided{Offset(open_transactions_.begin()->first), no_offset};
   if (!unreplicated_.empty()) {
-    const Offset undecided(unreplicated_.begin()->first);
-    if (!first || undecided < *first) first = undecided;
+    const auto& [first, completed] = *unreplicated_.begin();
+    if (!oldest || Offset(first) < oldest->first_offset)
+      oldest = Undecided{Offset(first), completed.last_offset};
   }
-  return first;
+  return oldest;
 }
 
 std::size_t ProducerState::expire(TimestampMs now, int64_t expiration_ms) {

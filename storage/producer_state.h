@@ -130,6 +130,13 @@ class ProducerState {
   /// nullopt when there is none. Transactions with a marker below it are forgotten: the high watermark never
   /// falls within an epoch.
   std::optional<Offset> first_unstable_offset(Offset high_watermark);
+  /// The same without forgetting anything: where the oldest undecided transaction begins, and where its
+  /// marker is; no_offset while it is open.
+  struct Undecided {
+    Offset first_offset = no_offset;
+    Offset marker = no_offset;
+  };
+  std::optional<Undecided> oldest_undecided() const;
   bool has_unstable() const { return !open_transactions_.empty() || !unreplicated_.empty(); }
 
   /// Forgets producers whose last batch is older, unless a transaction of theirs is open, and questions that

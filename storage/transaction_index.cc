@@ -1,5 +1,6 @@
 #include "storage/transaction_index.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/endian.h"
@@ -41,6 +42,60 @@ Result<std::vector<AbortedTransaction>> read(io::Disk& disk, const std::string& 
     transactions.push_back(*transaction);
   }
   return transactions;
+}
+
+namespace {
+
+Result<AbortedTransaction> load_at(io::File& file, uint64_t index) {
+  std::array<std::byte, entry_bytes> bytes;
+  BARNABAS_ASSIGN(const std::size_t got, file.read_at(bytes, index * entry_bytes));
+  if (got != bytes.size()) return fail(ErrorKind::corrupt, "an index of aborted transactions became shorter");
+  return load(bytes.data());
+}
+
+// The first of `count` entries whose marker is not below `from`.
+Result<uint64_t> first_not_below(io::File& file, uint64_t count, Offset from) {
+  uint64_t low = 0;
+  while (low < count) {
+    const uint64_t middle = low + (count - low) / 2;
+    BARNABAS_ASSIGN(const AbortedTransaction entry, load_at(file, middle));
+    if (entry.last_offset < from)
+      low = middle + 1;
+    else
+      count = middle;
+  }
+  return low;
+}
+
+}  // namespace
+
+Result<Found> find(io::File& file, Offset from, Offset upper_bound) {
+  Found found;
+  BARNABAS_ASSIGN(const uint64_t size, file.size());
+  const uint64_t count = size / entry_bytes;
+  if (count == 0) return found;
+  BARNABAS_ASSIGN(const AbortedTransaction last, load_at(file, count - 1));
+  found.newest = last.last_offset;
+  if (last.last_offset < from) return found;
+  BARNABAS_ASSIGN(uint64_t at, first_not_below(file, count, from));
+  constexpr uint64_t at_once = 64;
+  std::array<std::byte, at_once * entry_bytes> bytes;
+  while (at < count) {
+    BARNABAS_ASSIGN(const std::size_t got, file.read_at(bytes, at * entry_bytes));
+    const uint64_t here = std::min(got / entry_bytes, count - at);
+    if (here == 0) break;
+    for (uint64_t i = 0; i < here; ++i) {
+      BARNABAS_ASSIGN(const AbortedTransaction entry, load(bytes.data() + i * entry_bytes));
+      if (entry.first_offset < upper_bound) found.transactions.push_back(entry);
+      // Everything below was decided when this one was.
+      if (entry.last_stable_offset >= upper_bound) {
+        found.complete = true;
+        return found;
+      }
+    }
+    at += here;
+  }
+  return found;
 }
 
 Result<void> append(io::Disk& disk, const std::string& path, const AbortedTransaction& transaction) {

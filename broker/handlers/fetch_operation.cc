@@ -89,7 +89,7 @@ void FetchOperation::start() {
     if (!self->woken_.exchange(true)) self->resume();
   });
   call_.connection().broker_state = std::weak_ptr<FetchOperation>(shared_from_this());
-  if (!wait_for_progress(reads)) on_progress(std::numeric_limits<int32_t>::max());
+  if (!wait_for_progress(reads)) counted(std::numeric_limits<int32_t>::max());
 }
 
 std::vector<FetchRead> FetchOperation::read_all() {
@@ -132,7 +132,11 @@ bool FetchOperation::wait_for_progress(const std::vector<FetchRead>& reads) {
   return true;
 }
 
-void FetchOperation::on_progress(uint64_t bytes) {
+void FetchOperation::on_progress(const Progress& progress) {
+  counted(plan_.limits.read_committed ? progress.committed_bytes : progress.bytes);
+}
+
+void FetchOperation::counted(uint64_t bytes) {
   const auto counted = static_cast<int64_t>(std::min<uint64_t>(bytes, std::numeric_limits<int32_t>::max()));
   if (bytes_wanted_.fetch_sub(counted, std::memory_order_acq_rel) > counted) return;
   if (woken_.exchange(true)) return;
@@ -161,7 +165,7 @@ void FetchOperation::resume() {
   if (!final_ && !enough(reads)) {
     // What woke it was seen before, or is not enough after all. The timer still runs.
     woken_.store(false);
-    if (!wait_for_progress(reads)) on_progress(std::numeric_limits<int32_t>::max());
+    if (!wait_for_progress(reads)) counted(std::numeric_limits<int32_t>::max());
     return;
   }
   end_wait();

@@ -29,7 +29,7 @@ class FetchOperation : public ProgressWaiter, public std::enable_shared_from_thi
   FetchOperation(Call call, Plan plan);
 
   void start();
-  void on_progress(uint64_t bytes) override;
+  void on_progress(const Progress& progress) override;
   /// The connection is gone: stops waiting without an answer.
   void cancel();
   /// Stops waiting and answers with what there is.
@@ -49,6 +49,7 @@ class FetchOperation : public ProgressWaiter, public std::enable_shared_from_thi
   bool enough(const std::vector<FetchRead>& reads) const;
   /// False when something happened meanwhile and it is better to read again.
   bool wait_for_progress(const std::vector<FetchRead>& reads);
+  void counted(uint64_t bytes);
   void unregister();
   void end_wait();
   void resume();

@@ -148,8 +148,8 @@ class Produce {
       return set_error(answer, ErrorCode::invalid_topic_exception);
     if (!batch) return set_failure(answer, batch.error(), partition.log().log_start_offset());
 
-    const auto appended = partition.append(batch->bytes, wait_for_disk_, now_, storage::AppendOrigin::client,
-                                           verdict.check);
+    const auto appended =
+        partition.append(batch->bytes, wait_for_disk_, now_, storage::AppendOrigin::client, verdict.check);
     if (!appended) {
       set_error(answer, error_code_of(appended.error().kind));
       answer.log_start_offset = partition.log().log_start_offset().value();
@@ -249,11 +249,8 @@ void ProduceHandler::handle(Call call, Request request) {
   ProduceTransaction transaction(request, {.version = call.version(), .verify = services.verify_transactions},
                                  find, wall_clock_now());
   if (!transaction.must_ask()) return append_and_answer(std::move(call), request, transaction);
-  if (services.transaction_verifier != nullptr)
-    return append_when_verified(*services.transaction_verifier, std::move(call), std::move(request),
-                                std::move(transaction));
-  transaction.answered(ErrorCode::invalid_txn_state);
-  append_and_answer(std::move(call), request, transaction);
+  append_when_verified(services.transaction_verifier, std::move(call), std::move(request),
+                       std::move(transaction));
 }
 
 }  // namespace barnabas::broker

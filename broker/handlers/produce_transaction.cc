@@ -142,11 +142,7 @@ void ProduceTransaction::answered(const TransactionVerifier::Verified& answer) {
       answered_one(asked->second, error.value_or(ErrorCode::unknown_server_error));
       asked_.erase(asked);
     }
-  answered(ErrorCode::coordinator_not_available);
-}
-
-void ProduceTransaction::answered(ErrorCode error) {
-  for (auto& [name, asked] : asked_) answered_one(asked, error);
+  for (auto& [name, asked] : asked_) answered_one(asked, ErrorCode::coordinator_not_available);
   asked_.clear();
 }
 

@@ -48,8 +48,6 @@ class ProduceTransaction {
   /// For TransactionVerifier; owns what it names.
   TransactionVerifier::Transaction question() const;
   void answered(const TransactionVerifier::Verified& answer);
-  /// Nobody can be asked: as if the coordinator had answered this for each partition.
-  void answered(protocol::ErrorCode error);
   /// For the n-th partition of the request, in its order.
   const Verdict& verdict(std::size_t nth) const { return verdicts_.empty() ? unasked_ : verdicts_[nth]; }
 

@@ -14,7 +14,8 @@ using protocol::ProduceRequest;
 
 constexpr TimestampMs now{5};
 
-std::vector<std::byte> batch_of(int64_t producer, int16_t epoch, int32_t sequence, bool transactional = true) {
+std::vector<std::byte> batch_of(int64_t producer, int16_t epoch, int32_t sequence,
+                                bool transactional = true) {
   protocol::RecordBatchOptions options;
   options.producer_id = ProducerId(producer);
   options.producer_epoch = ProducerEpoch(epoch);
@@ -157,7 +158,8 @@ TEST_F(ProduceTransactionTest, an_answer_that_a_marker_has_overtaken_appends_not
   const auto batch = batch_of(7, 0, 0);
   add("t", 0, batch);
   auto transaction = look(12);
-  ASSERT_TRUE(partition->append_marker({.producer_id = ProducerId{7}, .producer_epoch = ProducerEpoch{0}}, now));
+  ASSERT_TRUE(
+      partition->append_marker({.producer_id = ProducerId{7}, .producer_epoch = ProducerEpoch{0}}, now));
   transaction.answered(answer(transaction, ErrorCode::none));
   const auto appended = append(*partition, batch, transaction.verdict(0));
   ASSERT_FALSE(appended);
@@ -166,7 +168,8 @@ TEST_F(ProduceTransactionTest, an_answer_that_a_marker_has_overtaken_appends_not
 
 TEST_F(ProduceTransactionTest, a_producer_that_is_fenced_here_is_not_asked_about) {
   const auto partition = open("t", 0);
-  ASSERT_TRUE(partition->append_marker({.producer_id = ProducerId{7}, .producer_epoch = ProducerEpoch{3}}, now));
+  ASSERT_TRUE(
+      partition->append_marker({.producer_id = ProducerId{7}, .producer_epoch = ProducerEpoch{3}}, now));
   add("t", 0, batch_of(7, 2, 0));
   const auto transaction = look(12);
   EXPECT_FALSE(transaction.must_ask());

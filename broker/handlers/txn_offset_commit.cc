@@ -83,7 +83,7 @@ class Commit : public std::enable_shared_from_this<Commit> {
     auto& topic = question.topics.emplace_back();
     topic.name = services_.groups.topic().name();
     topic.partitions.push_back(partition_.value());
-    services_.transaction_verifier->verify(
+    services_.transaction_verifier.verify(
         std::move(question),
         [self = shared_from_this(), guard](const TransactionVerifier::Verified& verified) {
           const auto code = verified.topic_results.at(0).results_by_partition.at(0).partition_error_code;

@@ -6,19 +6,15 @@ import time
 import codes
 from base import ConformanceTest, eventually, fetched
 from records import CONTROL, TRANSACTIONAL, batch, records_of, split
+from test_durability import OwnBroker
 
-END_TRANSACTION, ABORTABLE, COORDINATOR_FENCED = 26, 120, 52
+ABORTABLE, COORDINATOR_FENCED = 120, 52
 CONCURRENT, OUT_OF_ORDER, BAD_EPOCH = 51, 45, 47
 COMMITTED = 1  # isolation level
 TV1, TV2 = 11, 12  # Produce
 
 
-class TransactionTest(ConformanceTest):
-    def setUp(self):
-        super().setUp()
-        if END_TRANSACTION not in [api.apiKey for api in self.client.call("ApiVersions", 0).apiKeys]:
-            self.skipTest("this broker has no transaction coordinator yet")
-
+class Verbs:
     def producer(self, client=None):
         return Producer(client or self.client, self.new_name("id"))
 
@@ -54,6 +50,10 @@ class TransactionTest(ConformanceTest):
 
     def stable(self, topic):
         return self.client.list_offset(topic, -1, isolation=COMMITTED).offset
+
+
+class TransactionTest(Verbs, ConformanceTest):
+    """A case against the shared broker."""
 
 
 class Producer:
@@ -426,6 +426,36 @@ class Reading(TransactionTest):
         self.assertEqual(self.values(topic, 2), [])
         one.end()
         self.assertEqual((self.stable(topic), self.values(topic, 2)), (4, [b"b"]))
+
+
+class Restarting(Verbs, OwnBroker):
+    PROPERTIES = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
+
+    def new_name(self, hint=""):
+        return hint + str(time.monotonic_ns())
+
+    def test_open_transactions_go_on_after_a_restart_of_either_kind(self):
+        topic = "transactions"
+        self.client.create_usable(topic)
+        one, other = self.producer(), self.producer()
+        other.send(topic, b"aborted")  # 0
+        other.end(False)               # 1
+        one.send(topic, b"0")          # 2
+        for turn, orderly in enumerate((False, True)):
+            self.client.append(topic, b"plain")
+            self.restart(orderly)
+            one.client = self.client
+            self.assertEqual(self.values(topic), [])
+            self.assertEqual((self.stable(topic), self.client.end_offset(topic)), (2, 4 + 2 * turn))
+            ((*_, start), _) = sorted(self.active(topic), key=lambda p: -p[4])
+            self.assertEqual(start, 2)
+            late = batch(b"late", producer_id=other.producer_id, producer_epoch=other.epoch - 1, sequence=1,
+                         attributes=TRANSACTIONAL)
+            got = self.client.produce(topic, late, version=TV2, transactionalId=other.id)
+            self.assertEqual(got.errorCode, BAD_EPOCH)
+            self.assertEqual(one.send(topic, b"%d" % (turn + 1)).errorCode, codes.NONE)
+        one.end()
+        self.assertEqual(self.values(topic), [b"0", b"plain", b"1", b"plain", b"2"])
 
 
 if __name__ == "__main__":
