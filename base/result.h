@@ -20,14 +20,15 @@ enum class ErrorKind {
   too_large,          ///< a batch, frame or value above its limit
   invalid_timestamp,  ///< a record's timestamp outside of the topic's bounds
   invalid_record,  ///< a record that the topic refuses (no key in a compacted topic, counts that do not fit)
-  out_of_order_sequence,   ///< idempotence: a gap in the sequence numbers
-  invalid_producer_epoch,  ///< idempotence: an older producer epoch
-  unknown_producer,        ///< idempotence: no state for the producer id
-  invalid_transaction_state,  ///< a batch that belongs to no transaction that is open, or outside of one that is
+  out_of_order_sequence,      ///< idempotence: a gap in the sequence numbers
+  invalid_producer_epoch,     ///< idempotence: an older producer epoch
+  unknown_producer,           ///< idempotence: no state for the producer id
+  invalid_transaction_state,  ///< a batch that belongs to no transaction that is open, or outside of one that
+                              ///< is
   coordinator_fenced,         ///< a marker of an older transaction coordinator
-  offline,                 ///< the log directory failed earlier
-  closed,                  ///< the object is shut down
-  timed_out,               ///< a deadline passed
+  offline,                    ///< the log directory failed earlier
+  closed,                     ///< the object is shut down
+  timed_out,                  ///< a deadline passed
 };
 
 /// An operating error: disk, peer or client input. The message names the place, what was found and what was

@@ -47,9 +47,9 @@ class TransactionVerifications {
     bool adds_partition = false;
   };
 
-  /// The guard of the producer's question in this epoch, `fresh` when it had none. A newer epoch takes the place
-  /// of an older one, whose guards are worthless from then on: a zombie that the coordinator refuses takes
-  /// nothing from the producer that fenced it.
+  /// The guard of the producer's question in this epoch, `fresh` when it had none. A newer epoch takes the
+  /// place of an older one, whose guards are worthless from then on: a zombie that the coordinator refuses
+  /// takes nothing from the producer that fenced it.
   VerificationGuard begin(const TransactionBegin& batch, VerificationGuard fresh, TimestampMs now);
   /// Null when nothing is asked for the producer.
   const Pending* find(ProducerId id) const;

@@ -62,8 +62,7 @@ void append(Partition& partition, const protocol::TransactionMarker& marker,
   if (!partition.flush_before_ack()) return outcome->put(at, ErrorCode::none);
   partition.when_durable(appended->last_offset + 1, std::chrono::steady_clock::now() + durable_timeout,
                          [outcome, at](const Result<void>& durable) {
-                           outcome->put(at,
-                                        durable ? ErrorCode::none : error_code_of(durable.error().kind));
+                           outcome->put(at, durable ? ErrorCode::none : error_code_of(durable.error().kind));
                          });
 }
 
