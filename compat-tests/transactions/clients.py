@@ -49,6 +49,7 @@ JAVA_TIMED_OUT = (*("InvalidProducerEpochException",) * 2, *("ok",) * 2)
 SARAMA_FENCED = ("code47", "code47", "code90", "ErrTransitionNotAllowed")
 AIOKAFKA_FENCED = ("ProducerFenced", "ProducerFenced", "AssertionError", "AssertionError")
 PYTHON_FENCED = ("InvalidProducerEpochError", *("KafkaError",) * 3)
+PYTHON_TIMED_OUT = (*PYTHON_FENCED[:2], *("KafkaError|ok",) * 2)  # it gets a new epoch by itself, sooner or later
 KAFKAJS_FENCED = (*("INVALID_PRODUCER_EPOCH",) * 2, *("KafkaJSNonRetriableError",) * 2)
 
 CLIENTS = {
@@ -65,7 +66,8 @@ CLIENTS = {
     "sarama": Client(lambda: client_programs.go("sarama", PROGRAM), SARAMA_FENCED, SARAMA_FENCED,
                      keeps_offsets=True),
     "kafka-python": Client(
-        lambda: client_programs.python("kafka-python", PROGRAM), PYTHON_FENCED, PYTHON_FENCED, fences_back=True),
+        lambda: client_programs.python("kafka-python", PROGRAM), PYTHON_FENCED, PYTHON_TIMED_OUT,
+        fences_back=True),
     "aiokafka": Client(
         lambda: client_programs.python("aiokafka", PROGRAM), AIOKAFKA_FENCED, AIOKAFKA_FENCED, copiers=1),
     "kafkajs": Client(lambda: client_programs.node("kafkajs", PROGRAM), KAFKAJS_FENCED, KAFKAJS_FENCED, copiers=1),
