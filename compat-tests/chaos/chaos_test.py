@@ -124,15 +124,18 @@ class Chaos:
     def act(self, action):
         self.say(str(action))
         place = action.place
-        if action.what == plan.KILL_BROKER:
-            return self.kill_broker(action)
+        if action.what in (plan.KILL_BROKER, plan.KILL_MACHINE):
+            self.kill_broker(action)
+        if action.what == plan.KILL_MACHINE:
+            # Nobody is left to ask again for what the broker has done by half.
+            for each in self.options.places:
+                self.kill_process(each, action)
+        if action.what in (plan.KILL_BROKER, plan.KILL_MACHINE):
+            return None
         if action.what == plan.KILL_FEEDER:
             place = FEEDER
         if action.what in (plan.KILL, plan.KILL_FEEDER):
-            if self.field.kill(place):
-                self.kills += 1
-                self.after(action.seconds, self.start, place, action.same_id)
-            return None
+            return self.kill_process(place, action)
         process = self.field.pause(place)
         if process is None or process in self.paused:
             return None
@@ -142,6 +145,11 @@ class Chaos:
             self.field.start(place, "worker", action.same_id)
         self.after(action.seconds, self.resume, process)
         return None
+
+    def kill_process(self, place, action):
+        if self.field.kill(place):
+            self.kills += 1
+            self.after(action.seconds, self.start, place, action.same_id)
 
     def start(self, place, same_id):
         if place not in self.field.running:

@@ -3,8 +3,9 @@
 import dataclasses
 import random
 
-KILL, PAUSE, REPLACE, KILL_BROKER, KILL_FEEDER = "kill", "pause", "replace", "kill broker", "kill feeder"
-SHARES = {KILL: 34, PAUSE: 18, REPLACE: 20, KILL_BROKER: 22, KILL_FEEDER: 6}
+KILL, PAUSE, REPLACE, KILL_BROKER = "kill", "pause", "replace", "kill broker"
+KILL_FEEDER, KILL_MACHINE = "kill feeder", "kill machine"
+SHARES = {KILL: 32, PAUSE: 17, REPLACE: 18, KILL_BROKER: 18, KILL_FEEDER: 5, KILL_MACHINE: 10}
 
 FIRST_AT_S = 3.0
 DOWN_MAX_S = 1.5
@@ -34,10 +35,11 @@ class Action:
             REPLACE: f"pause {self.place} for {self.seconds:.1f} s, replaced meanwhile",
             KILL_BROKER: f"kill the broker, again after {self.seconds:.1f} s",
             KILL_FEEDER: f"kill the feeder, again after {self.seconds:.1f} s",
+            KILL_MACHINE: f"kill the broker and all workers, again after {self.seconds:.1f} s",
         }[self.what]
-        if self.what in (KILL, REPLACE):
+        if self.what in (KILL, REPLACE, KILL_MACHINE):
             words += ", the same transactional id" if self.same_id else ", another transactional id"
-        if self.what == KILL_BROKER and self.again is not None:
+        if self.what in (KILL_BROKER, KILL_MACHINE) and self.again is not None:
             words += ", and once more while it starts"
         return f"{self.at:.1f} s: {words}"
 
