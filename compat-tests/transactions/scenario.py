@@ -316,8 +316,11 @@ class Scenario:
         self.end(producer, transaction, how)
 
     def is_refused(self, wanted, producer):
-        """It learns that its transaction is over when it goes on with it, and that in the client's own words."""
-        sending = ("send", producer, self.topic, PARTITIONS, NEVER_SEEN, PARTITIONS)
+        """It learns that its transaction is over when it goes on with it, and that in the client's own words.
+
+        It sends one record: what a client does with those that it has accepted, but not sent yet, when the answer to
+        an earlier one comes is chance (kafka-python leaves them lying, or refuses them as sent in no transaction)."""
+        sending = ("send", producer, self.topic, PARTITIONS, NEVER_SEEN, 1)
         answers = []
         for command in (sending, ("commit", producer), ("abort", producer), ("begin", producer)):
             try:
