@@ -78,11 +78,6 @@ Result<VerificationGuard> ProducerState::begin_verification(const TransactionBeg
   return verifications_.begin(batch, fresh, now);
 }
 
-void ProducerState::refuse_verification(ProducerId id, VerificationGuard guard) {
-  const auto* pending = verifications_.find(id);
-  if (pending != nullptr && pending->guard == guard) verifications_.clear(id);
-}
-
 Result<void> ProducerState::check(const protocol::RecordBatchHeader& batch, AppendOrigin origin,
                                   const TransactionCheck& transaction) const {
   if (origin == AppendOrigin::replication) return {};

@@ -100,8 +100,8 @@ class ProducerState {
   /// invalid_producer_epoch.
   Result<VerificationGuard> begin_verification(const TransactionBegin& batch, VerificationGuard fresh,
                                                TimestampMs now);
-  /// The coordinator refuses for good: the question is forgotten if it still is this one.
-  void refuse_verification(ProducerId id, VerificationGuard guard);
+  /// See TransactionVerifications::refuse.
+  void refuse_verification(ProducerId id, VerificationGuard guard) { verifications_.refuse(id, guard); }
 
   /// Whether a data batch may be appended. invalid_producer_epoch, out_of_order_sequence, or
   /// invalid_transaction_state: outside of the producer's open transaction, or within one that is not open

@@ -249,6 +249,17 @@ TEST_F(VerificationTest, a_guard_for_an_earlier_transaction_of_the_same_epoch_do
   EXPECT_TRUE(check(transactional(header(4, 2, 1))));
 }
 
+TEST_F(VerificationTest, a_refusal_of_a_newer_epoch_leaves_the_open_transaction_its_guard) {
+  const VerificationGuard earlier = begin(0, 0, false);
+  end(0, 0);
+  const RecordBatchHeader first = transactional(header(1, 0, 1));
+  ASSERT_TRUE(check(first, begin(0, 0, false)));
+  state.append(first);
+  state.refuse_verification(ProducerId{1}, begin(0, 1, false));
+  EXPECT_EQ(refused(transactional(header(2, 1, 1)), earlier), ErrorKind::invalid_transaction_state);
+  EXPECT_TRUE(check(transactional(header(2, 1, 1))));
+}
+
 TEST_F(VerificationTest, a_batch_behind_the_abort_of_its_transaction_is_refused) {
   const VerificationGuard guard = begin(0, 3, false);
   state.append(transactional(header(0, 0, 1, 3)));

@@ -32,6 +32,11 @@ void TransactionVerifications::opened(ProducerId id) {
   pending_.erase(pending);
 }
 
+void TransactionVerifications::refuse(ProducerId id, VerificationGuard guard) {
+  const auto pending = pending_.find(id.value());
+  if (pending != pending_.end() && pending->second.guard == guard) pending_.erase(pending);
+}
+
 bool TransactionVerifications::may_go_on(ProducerId id, VerificationGuard guard) const {
   const auto opened_by = opened_by_.find(id.value());
   return guard == no_guard || opened_by == opened_by_.end() || opened_by->second == guard;

@@ -10,8 +10,8 @@
 namespace barnabas::storage {
 
 /// Stands for one question to a transaction's coordinator, asked before the transaction's first batch is
-/// appended. What ends the transaction here, or begins it, makes the guard worthless: an answer that was
-/// overtaken opens no transaction that nobody would ever end.
+/// appended. What ends the transaction here makes the guard worthless: an answer that was overtaken opens no
+/// transaction that nobody would ever end, and joins no later one.
 using VerificationGuard = Strong<struct VerificationGuardTag, int64_t>;
 inline constexpr VerificationGuard no_guard{0};
 
@@ -58,6 +58,8 @@ class TransactionVerifications {
   /// Whether an append with this guard, or none, may go on in the transaction that is open: one that was
   /// agreed upon for another transaction of the same epoch (version 1) came too late.
   bool may_go_on(ProducerId id, VerificationGuard guard) const;
+  /// The coordinator refused for good: the question is forgotten if it still is this one.
+  void refuse(ProducerId id, VerificationGuard guard);
   /// The producer's transaction has ended.
   void clear(ProducerId id) {
     pending_.erase(id.value());
