@@ -17,8 +17,7 @@ import suite  # noqa: E402
 import protocol_client as raw  # noqa: E402
 from base import HOST, eventually  # noqa: E402
 from groups import ClassicMember, ConsumerMember, subscription  # noqa: E402
-from kafka_complaints import unexplained  # noqa: E402
-from node import Node  # noqa: E402
+from moving_case import MovingCase  # noqa: E402
 
 TOPICS = {"one": 3, "two": 2, "gone": 1, "reborn": 1}
 HOUR_MS = 3_600_000
@@ -72,28 +71,7 @@ def ordered(value):
     return value
 
 
-class Groups(unittest.TestCase):
-    maxDiff = 8000
-
-    def node(self):
-        node = Node(properties=PATIENT)
-        self.addCleanup(node.clean)
-        node.format("--standalone")
-        return node
-
-    def start(self, node, target):
-        node.start(target)
-        client = node.client()
-        self.addCleanup(client.close)
-        return client
-
-    def end(self, node, cleanly):
-        if not cleanly:
-            return node.kill()
-        node.stop()
-        if node.target == "kafka":
-            self.assertEqual(unexplained(node.kafka_complaints()), [])
-
+class Groups(MovingCase):
     def make(self, node, client):
         """Groups of every kind, through all that leaves a trace in the log."""
         for topic, partitions in TOPICS.items():
@@ -203,7 +181,7 @@ class Groups(unittest.TestCase):
 
     def move(self, first, second):
         """Four moves; every other broker dies by SIGKILL."""
-        node = self.node()
+        node = self.formatted_node(properties=PATIENT)
         client = self.start(node, first)
         self.make(node, client)
         before, told = state(client), self.described_by_the_tool(node)
@@ -229,7 +207,7 @@ class Groups(unittest.TestCase):
 
     def test_offsets_of_transactions(self):
         """Committed and aborted ones are known; those of a transaction that is open stay unstable, whoever leads."""
-        node = self.node()
+        node = self.formatted_node(properties=PATIENT)
         client = self.start(node, "kafka")
         client.create_usable("one", 3)
         self.assertEqual(raw.settled(lambda: client.call("FindCoordinator", 4, keyType=0, coordinatorKeys=["g"]).coordinators[0])

@@ -29,9 +29,8 @@ import protocol_client as raw  # noqa: E402
 import sasl_login  # noqa: E402
 import view  # noqa: E402
 from broker import HOST, BrokerError, barnabas_binary  # noqa: E402
-from kafka_complaints import unexplained  # noqa: E402
 from living_clients import LivingClients  # noqa: E402
-from node import Node  # noqa: E402
+from moving_case import MovingCase  # noqa: E402
 
 # Everything that happens in the background happens soon.
 QUICK = {
@@ -51,29 +50,12 @@ AUTHORIZER = {
 OPTIONS = {"--rounds": 0, "--seed": 1}
 
 
-class MovingTest(unittest.TestCase):
-    maxDiff = 6000
-
-    def node(self, **options):
-        node = Node(**options)
-        self.addCleanup(node.clean)
-        return node
-
+class MovingTest(MovingCase):
     def start_kafka(self, node, **options):
         return self.start(node, "kafka", **options)
 
     def start_barnabas(self, node, **options):
         return self.start(node, "barnabas", **options)
-
-    def start(self, node, target, **options):
-        node.start(target, **options)
-        client = node.client()
-        self.addCleanup(client.close)
-        return client
-
-    def stop(self, node):
-        node.stop()
-        self.assert_no_complaint(node)
 
     def stop_and_check(self, node):
         """Neither the broker nor `barnabas check` may find anything wrong."""
@@ -81,10 +63,6 @@ class MovingTest(unittest.TestCase):
         directories = sorted({*node.log_dirs, node.metadata_dir})
         done = subprocess.run([barnabas_binary(), "check", *directories], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
-    def assert_no_complaint(self, node):
-        if node.target == "kafka":
-            self.assertEqual(unexplained(node.kafka_complaints()), [])
 
     def assert_same(self, before, after, but=()):
         """Two views; topics named in `but` are left out."""

@@ -10,7 +10,7 @@ for room in ("compat-tests/harness", "compat-tests/conformance", "tools/peers/ka
     sys.path.append(str(PROJECT / room))
 
 import suite  # noqa: E402
-from node import Node  # noqa: E402
+from moving_case import MovingCase  # noqa: E402
 
 OFTEN = {
     "metadata.log.max.record.bytes.between.snapshots": "6000",
@@ -18,13 +18,7 @@ OFTEN = {
 }
 
 
-class Snapshots(unittest.TestCase):
-    def start(self, node, target):
-        node.start(target)
-        client = node.client()
-        self.addCleanup(client.close)
-        return client
-
+class Snapshots(MovingCase):
     def topics(self, client):
         described = client.call("Metadata", 12, topics=None, allowAutoTopicCreation=False).topics
         return {topic.name: (topic.topicId, len(topic.partitions)) for topic in described}
@@ -42,9 +36,7 @@ class Snapshots(unittest.TestCase):
         return done.stdout
 
     def test_kafka_goes_on_from_our_snapshot_and_we_from_kafkas(self):
-        node = Node(properties=OFTEN)
-        self.addCleanup(node.clean)
-        node.format("--standalone")
+        node = self.formatted_node(properties=OFTEN)
         client = self.start(node, "barnabas")
         for i in range(120):
             self.assertEqual(client.create(f"t{i}", 1 + i % 3, {"retention.ms": str(1000 + i)}).errorCode, 0)

@@ -18,8 +18,7 @@ import suite  # noqa: E402
 
 import protocol_client as raw  # noqa: E402
 import view  # noqa: E402
-from kafka_complaints import unexplained  # noqa: E402
-from node import Node  # noqa: E402
+from moving_case import MovingCase  # noqa: E402
 
 TOPIC, PARTITIONS = "topic", 4
 GROUP = "group"
@@ -99,29 +98,12 @@ def producers(client, topic, partitions):
             for one in answer.topics[0].partitions}
 
 
-class Transactions(unittest.TestCase):
-    maxDiff = 8000
-
-    def node(self):
-        node = Node()
-        self.addCleanup(node.clean)
-        node.format("--standalone")
-        return node
-
+class Transactions(MovingCase):
     def start(self, node, target):
-        node.start(target)
-        client = node.client()
-        self.addCleanup(client.close)
+        client = super().start(node, target)
         for name in self.made:
             raw.find_coordinator(client, name, raw.TRANSACTION)
         return client
-
-    def end(self, node, cleanly):
-        if not cleanly:
-            return node.kill()
-        node.stop()
-        if node.target == "kafka":
-            self.assertEqual(unexplained(node.kafka_complaints()), [])
 
     def state(self, client):
         described = [raw.settled(lambda: client.call("DescribeTransactions", 0, transactionalIds=[name]).transactionStates[0])
@@ -218,7 +200,7 @@ class Transactions(unittest.TestCase):
     def move(self, first, second):
         """Four moves; every other broker dies by SIGKILL."""
         self.made = []
-        node = self.node()
+        node = self.formatted_node()
         client = self.start(node, first)
         self.make(client)
         for round_number, (target, cleanly) in enumerate(((second, True), (first, False), (second, False), (first, True))):
@@ -249,7 +231,7 @@ class Transactions(unittest.TestCase):
     def test_decided_outcomes_are_carried_out_by_the_next_broker(self):
         """Killed as soon as it has promised an outcome: whoever comes next has to see to it."""
         self.made = []
-        node = self.node()
+        node = self.formatted_node()
         client = self.start(node, "kafka")
         self.prepare(client)
         for round_number, target in enumerate(("barnabas", "kafka", "barnabas", "barnabas")):
