@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <sstream>
 
 #include "coordinator/classic_group.h"
+#include "coordinator/format_page.h"
 #include "coordinator/offset_records.h"
 #include "protocol/messages/group_metadata_key.h"
 #include "protocol/registry.h"
@@ -13,13 +13,7 @@
 namespace barnabas::coordinator {
 namespace {
 
-std::vector<std::string> page() {
-  std::ifstream in(BARNABAS_SOURCE_DIR "/docs/formats/consumer-offsets.md");
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  EXPECT_GT(lines.size(), 20u);
-  return lines;
-}
+constexpr const char* page_name = "consumer-offsets.md";
 
 std::vector<std::string> cells(const std::string& row) {
   std::vector<std::string> result;
@@ -35,28 +29,10 @@ std::vector<std::string> cells(const std::string& row) {
 /// Rows of tables whose first cell is a number.
 std::vector<std::vector<std::string>> record_types() {
   std::vector<std::vector<std::string>> rows;
-  for (const std::string& line : page())
+  for (const std::string& line : testing::lines_of_page(page_name))
     if (line.starts_with("| ") && std::isdigit(static_cast<unsigned char>(line[2])))
       rows.push_back(cells(line));
   return rows;
-}
-
-/// Hex at the beginning of each line of the example, up to two blanks.
-std::vector<std::vector<std::byte>> example() {
-  std::vector<std::vector<std::byte>> lines;
-  bool inside = false;
-  for (const std::string& line : page()) {
-    if (line.starts_with("```")) {
-      inside = line == "```hex";
-    } else if (inside) {
-      std::string digits = line.substr(0, line.find("  "));
-      std::erase(digits, ' ');
-      auto& bytes = lines.emplace_back();
-      for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
-        bytes.push_back(static_cast<std::byte>(std::stoi(digits.substr(i, 2), nullptr, 16)));
-    }
-  }
-  return lines;
 }
 
 std::string versions_of(const protocol::MessageInfo& info) {
@@ -78,7 +54,7 @@ TEST(ConsumerOffsetsPage, has_the_record_types_and_versions_of_the_schemas) {
 }
 
 TEST(ConsumerOffsetsPage, offsets_in_hex_are_read_and_written_so) {
-  const auto lines = example();
+  const auto lines = testing::example_of_page(page_name);
   ASSERT_EQ(lines.size(), 6u);
   const auto check = [&](std::size_t at, std::string_view group, int64_t offset) {
     const auto key = decode_offset_key(lines[at]);
@@ -95,7 +71,7 @@ TEST(ConsumerOffsetsPage, offsets_in_hex_are_read_and_written_so) {
 }
 
 TEST(ConsumerOffsetsPage, the_classic_group_in_hex_is_read_and_written_so) {
-  const auto lines = example();
+  const auto lines = testing::example_of_page(page_name);
   ASSERT_EQ(lines.size(), 6u);
   const auto key = protocol::decode_coordinator_key<protocol::GroupMetadataKey>(lines[4]);
   const auto value = protocol::decode_coordinator_value<protocol::GroupMetadataValue>(lines[5]);

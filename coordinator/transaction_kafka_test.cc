@@ -12,26 +12,16 @@
 
 #include <gtest/gtest.h>
 
-#include <charconv>
 #include <fstream>
 #include <sstream>
 
+#include "coordinator/format_page.h"
 #include "coordinator/transaction_records.h"
 #include "coordinator/transaction_test_support.h"
 #include "protocol/messages/transaction_log_value.h"
 
 namespace barnabas::coordinator::testing {
 namespace {
-
-std::vector<std::byte> bytes_of(std::string_view digits) {
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    uint8_t byte = 0;
-    std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16);
-    bytes.push_back(static_cast<std::byte>(byte));
-  }
-  return bytes;
-}
 
 protocol::TransactionLogValue value_of(const Record& record) {
   auto value = protocol::decode_coordinator_value<protocol::TransactionLogValue>(*record.value);

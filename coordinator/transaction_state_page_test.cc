@@ -2,46 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <charconv>
-#include <fstream>
-#include <sstream>
-
+#include "coordinator/format_page.h"
 #include "coordinator/transaction_records.h"
 
 namespace barnabas::coordinator {
 namespace {
 
-std::vector<std::string> page() {
-  std::ifstream in(BARNABAS_SOURCE_DIR "/docs/formats/transaction-state.md");
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  EXPECT_GT(lines.size(), 20u);
-  return lines;
-}
+constexpr const char* page_name = "transaction-state.md";
 
-std::vector<std::byte> bytes_of(std::string digits) {
-  std::erase(digits, ' ');
-  std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    uint8_t byte = 0;
-    std::from_chars(digits.data() + i, digits.data() + i + 2, byte, 16);
-    bytes.push_back(static_cast<std::byte>(byte));
-  }
-  return bytes;
-}
-
-/// Hex at the beginning of each line of the example, up to two blanks.
 std::vector<std::vector<std::byte>> example() {
-  std::vector<std::vector<std::byte>> lines;
-  bool inside = false;
-  for (const std::string& line : page()) {
-    if (line.starts_with("```")) {
-      inside = line == "```hex";
-    } else if (inside) {
-      lines.push_back(bytes_of(line.substr(0, line.find("  "))));
-    }
-  }
-  return lines;
+  return testing::example_of_page(page_name);
 }
 
 Result<std::optional<LoggedTransaction>> decoded(ByteView key, std::optional<ByteView> value) {
@@ -51,7 +21,7 @@ Result<std::optional<LoggedTransaction>> decoded(ByteView key, std::optional<Byt
 
 TEST(TransactionStatePage, names_the_states_by_their_numbers) {
   int8_t number = 0;
-  for (const std::string& line : page()) {
+  for (const std::string& line : testing::lines_of_page(page_name)) {
     if (!line.starts_with("| ") || std::isdigit(static_cast<unsigned char>(line[2])) == 0) continue;
     const auto state = static_cast<TransactionState>(number);
     EXPECT_TRUE(line.starts_with("| " + std::to_string(number) + " | " + std::string(name_of(state)) + " |"))
@@ -88,7 +58,7 @@ TEST(TransactionStatePage, has_records_in_hex_that_are_read_and_written_so) {
 // What a log may hold besides.
 
 TEST(TransactionRecords, of_types_to_come_are_skipped) {
-  const auto logged = decoded(bytes_of("0007 0001 61"), ByteView());
+  const auto logged = decoded(testing::bytes_of("0007 0001 61"), ByteView());
   ASSERT_TRUE(logged);
   EXPECT_FALSE(*logged);
 }
