@@ -44,6 +44,18 @@ ErrorCode code_of(const Error& error) {
   }
 }
 
+/// The request lives until it is answered.
+template <class Request, class Response = typename Request::Response>
+coordinator::Reply<Response> reply_to(std::shared_ptr<const Request> request, Answer<Response> answer) {
+  return coordinator::Reply<Response>([request = std::move(request), answer = std::move(answer)](
+                                          std::expected<Response, ErrorCode> response) {
+    if (response) return answer(*response);
+    Response refused;
+    refused.error_code = to_wire(response.error());
+    answer(refused);
+  });
+}
+
 }  // namespace
 
 SimulatedBroker::SimulatedBroker(World& world, int64_t die_after)
@@ -71,30 +83,14 @@ void SimulatedBroker::later(int64_t delay_ms, std::function<void()> event) {
   });
 }
 
-template <class Response>
-coordinator::Reply<Response> SimulatedBroker::reply_by(Answer<Response> answer,
-                                                       std::function<Response(ErrorCode)> failure) {
-  return coordinator::Reply<Response>([answer = std::move(answer), failure = std::move(failure)](
-                                          std::expected<Response, ErrorCode> response) {
-    answer(response ? *response : failure(response.error()));
-  });
-}
-
 coordinator::RequestContext SimulatedBroker::context(int16_t version) const {
   return {.version = version, .client_id = "client", .client_host = "/127.0.0.1", .now = runner_.now()};
 }
 
 void SimulatedBroker::init_producer_id(const protocol::InitProducerIdRequest& request,
                                        Answer<protocol::InitProducerIdResponse> answer) {
-  const auto kept = std::make_shared<protocol::InitProducerIdRequest>(request);
-  auto reply = reply_by<protocol::InitProducerIdResponse>(
-      [kept, answer = std::move(answer)](const auto& response) { answer(response); },
-      [](ErrorCode error) {
-        protocol::InitProducerIdResponse response;
-        response.error_code = to_wire(error);
-        return response;
-      });
-  runner_.carry_out(runner_.shard().init_producer_id(context(5), *kept, std::move(reply)));
+  const auto kept = std::make_shared<const protocol::InitProducerIdRequest>(request);
+  runner_.carry_out(runner_.shard().init_producer_id(context(5), *kept, reply_to(kept, std::move(answer))));
 }
 
 void SimulatedBroker::add_partitions(
@@ -114,15 +110,9 @@ void SimulatedBroker::add_partitions(
 
 void SimulatedBroker::end_txn(const protocol::EndTxnRequest& request, int version,
                               Answer<protocol::EndTxnResponse> answer) {
-  const auto kept = std::make_shared<protocol::EndTxnRequest>(request);
-  auto reply = reply_by<protocol::EndTxnResponse>(
-      [kept, answer = std::move(answer)](const auto& response) { answer(response); },
-      [](ErrorCode error) {
-        protocol::EndTxnResponse response;
-        response.error_code = to_wire(error);
-        return response;
-      });
-  runner_.carry_out(runner_.shard().end_txn(context(version == 2 ? 5 : 4), *kept, std::move(reply)));
+  const auto kept = std::make_shared<const protocol::EndTxnRequest>(request);
+  runner_.carry_out(
+      runner_.shard().end_txn(context(version == 2 ? 5 : 4), *kept, reply_to(kept, std::move(answer))));
 }
 
 void SimulatedBroker::write(const PartitionName& name, const TransactionalWrite& write,

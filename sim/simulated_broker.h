@@ -64,8 +64,6 @@ class SimulatedBroker final : public coordinator::TransactionEffects {
  private:
   /// As a machine's: it does not happen once that has died.
   void later(int64_t delay_ms, std::function<void()> event);
-  template <class Response>
-  coordinator::Reply<Response> reply_by(Answer<Response> answer, std::function<Response(ErrorCode)> failure);
   coordinator::RequestContext context(int16_t version) const;
   void append_verified(const PartitionName& name, const TransactionalWrite& write,
                        const storage::TransactionCheck& check, const Answer<ErrorCode>& answer);
