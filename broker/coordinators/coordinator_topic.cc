@@ -16,6 +16,21 @@ constexpr std::size_t usual_replication_factor = 3;
 
 }  // namespace
 
+CoordinatorTopic::Settings CoordinatorTopic::Settings::of(const metadata::StaticConfig& config,
+                                                          std::string_view name, const std::string& prefix,
+                                                          std::string_view compression) {
+  const std::string factor = prefix + "replication.factor";
+  Settings settings;
+  settings.name = name;
+  settings.partitions = static_cast<int32_t>(config.integer(prefix + "num.partitions"));
+  if (config.given(factor) != nullptr)
+    settings.replication_factor = static_cast<int16_t>(config.integer(factor));
+  settings.configs = {{"cleanup.policy", "compact"},
+                      {"compression.type", std::string(compression)},
+                      {"segment.bytes", config.text(prefix + "segment.bytes")}};
+  return settings;
+}
+
 void CoordinatorTopic::make(Done done) {
   if (metadata_.current()->topic(settings_.name) != nullptr) return done();
   bool first = false;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cluster/controller_gateway.h"
 #include "metadata/publisher.h"
+#include "metadata/static_config.h"
 #include "protocol/error_code.h"
 
 namespace barnabas::broker {
@@ -23,6 +24,11 @@ class CoordinatorTopic {
     /// Nothing was said: three, or as many as there are brokers.
     std::optional<int16_t> replication_factor;
     std::vector<std::pair<std::string, std::string>> configs;
+
+    /// A compacted topic, by the settings `prefix`num.partitions, replication.factor and segment.bytes.
+    /// `compression`: its compression.type.
+    static Settings of(const metadata::StaticConfig& config, std::string_view name, const std::string& prefix,
+                       std::string_view compression);
   };
 
   /// References must outlive it, and the controller must be closed before it goes.

@@ -8,6 +8,7 @@
 #include "broker/coordinators/coordinator_runtime.h"
 #include "broker/coordinators/coordinator_topic.h"
 #include "broker/coordinators/led_partitions.h"
+#include "broker/replica_manager.h"
 #include "cluster/controller_gateway.h"
 #include "metadata/publisher.h"
 
@@ -50,20 +51,27 @@ class KeyedCoordinator {
   CoordinatorTopic& topic() { return topic_; }
 
  protected:
-  /// References must outlive it. The controller must be closed, and so nothing be published any more, before
-  /// it goes. Who derives stops it before `make` loses what it uses.
+  /// `options` without a way to find partitions: they are those of `replicas`. References must outlive it.
+  /// The controller must be closed, and so nothing be published any more, before it goes. Who derives stops
+  /// it before `make` loses what it uses.
   KeyedCoordinator(NodeId node, CoordinatorTopic::Settings topic, CoordinatorOptions options,
-                   typename ShardHost<Shard>::Make make, metadata::ImagePublisher& metadata,
-                   cluster::ControllerGateway& controller)
+                   ReplicaManager& replicas, typename ShardHost<Shard>::Make make,
+                   metadata::ImagePublisher& metadata, cluster::ControllerGateway& controller)
       : metadata_(metadata),
         led_(node, topic.name),
         topic_(std::move(topic), metadata, controller),
-        runtime_(std::move(options), std::move(make)) {}
+        runtime_(with_partitions_of(replicas, std::move(options)), std::move(make)) {}
   ~KeyedCoordinator() = default;
 
   Runtime& runtime() { return runtime_; }
 
  private:
+  static CoordinatorOptions with_partitions_of(ReplicaManager& replicas, CoordinatorOptions options) {
+    options.find = [&replicas](const Uuid& topic_id, PartitionIndex partition) {
+      return replicas.find(topic_id, partition).partition;
+    };
+    return options;
+  }
   void follow(const metadata::MetadataChanges& changes, const metadata::MetadataImagePtr& image) {
     runtime_.metadata_changed(changes, image);
     const auto change = led_.follow(changes, image);

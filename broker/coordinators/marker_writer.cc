@@ -1,6 +1,5 @@
 #include "broker/coordinators/marker_writer.h"
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include "base/clock.h"
 #include "broker/error_map.h"
+#include "broker/joined_parts.h"
 #include "broker/partition.h"
 #include "protocol/records/transaction_marker.h"
 
@@ -20,27 +20,15 @@ namespace {
 /// As long as Kafka's brokers wait for each other (request.timeout.ms).
 constexpr std::chrono::seconds durable_timeout{30};
 
-/// What became of the markers of one transaction; whoever brings the last result tells.
-class Outcome {
+/// What became of the markers of one transaction.
+class Outcome : public JoinedParts<coordinator::MarkerResult> {
  public:
-  Outcome(MarkerWriter::Results results, MarkerWriter::Done done)
-      : results_(std::move(results)), missing_(results_.size() + 1), done_(std::move(done)) {}
+  using JoinedParts::JoinedParts;
 
-  const std::string& topic(std::size_t at) const { return results_[at].topic; }
-  int32_t partition(std::size_t at) const { return results_[at].partition; }
-  void put(std::size_t at, ErrorCode error) {
-    results_[at].error = error;
+  void put(std::size_t index, ErrorCode error) {
+    at(index).error = error;
     finish_one();
   }
-  /// One more for the writer itself, so that nothing is told before all are asked.
-  void finish_one() {
-    if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1) done_(std::move(results_));
-  }
-
- private:
-  MarkerWriter::Results results_;
-  std::atomic<std::size_t> missing_;
-  MarkerWriter::Done done_;
 };
 
 /// Transaction coordinators know nothing of group coordinators.
@@ -80,8 +68,8 @@ void MarkerWriter::write(const coordinator::TransactionMarkers& markers, Done do
   const std::size_t count = results.size();
   const auto outcome = std::make_shared<Outcome>(std::move(results), std::move(done));
   for (std::size_t i = 0; i < count; ++i) {
-    const std::string& topic = outcome->topic(i);
-    const PartitionIndex index{outcome->partition(i)};
+    const std::string& topic = outcome->at(i).topic;
+    const PartitionIndex index{outcome->at(i).partition};
     const auto found = replicas_.find(topic, index);
     if (found.partition == nullptr) {
       outcome->put(i, found.error);

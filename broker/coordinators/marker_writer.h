@@ -16,7 +16,7 @@ class MarkerWriter {
   MarkerWriter(ReplicaManager& replicas, GroupCoordinator& groups) : replicas_(replicas), groups_(groups) {}
 
   using Results = std::vector<coordinator::MarkerResult>;
-  using Done = std::move_only_function<void(Results)>;
+  using Done = std::move_only_function<void(Results&&)>;
   /// Appends a marker to each of the partitions; their syncs run beside each other. `done` gets a result for
   /// each of them, in their order, once all are durable or failed, inside this call or on any thread. Codes:
   /// invalid_producer_epoch and transaction_coordinator_fenced are final; unknown_topic_or_partition,

@@ -13,52 +13,24 @@ using protocol::ErrorCode;
 
 namespace {
 
-constexpr std::string_view state_topic = "__transaction_state";
-
 CoordinatorTopic::Settings topic_settings(const metadata::StaticConfig& config) {
-  constexpr std::string_view factor = "transaction.state.log.replication.factor";
   constexpr std::string_view min_isr = "transaction.state.log.min.isr";
-  CoordinatorTopic::Settings settings;
-  settings.name = state_topic;
-  settings.partitions = static_cast<int32_t>(config.integer("transaction.state.log.num.partitions"));
-  if (config.given(factor) != nullptr)
-    settings.replication_factor = static_cast<int16_t>(config.integer(factor));
-  settings.configs = {{"cleanup.policy", "compact"},
-                      {"compression.type", "uncompressed"},
-                      {"segment.bytes", config.text("transaction.state.log.segment.bytes")},
-                      {"unclean.leader.election.enable", "false"}};
+  auto settings =
+      CoordinatorTopic::Settings::of(config, "__transaction_state", "transaction.state.log.", "uncompressed");
+  settings.configs.emplace_back("unclean.leader.election.enable", "false");
   // As few replicas as there may be are never in sync by the default, which is for three.
   if (settings.replication_factor || config.given(min_isr) != nullptr)
     settings.configs.emplace_back("min.insync.replicas", config.text(min_isr));
   return settings;
 }
 
-CoordinatorOptions options_of(ReplicaManager& replicas) {
+CoordinatorOptions options_of_transactions() {
   CoordinatorOptions options;
   options.name = "txn";
-  options.find = [&replicas](const Uuid& topic_id, PartitionIndex partition) {
-    return replicas.find(topic_id, partition).partition;
-  };
   options.load_in_each_epoch = true;
   // A shard whose outcome is slow to get to the disk waits for it: else nobody would carry the outcome out.
   options.durable_timeout = std::chrono::hours(1);
   return options;
-}
-
-/// What a producer may be told: of coordinators it learns nothing, and tries again.
-ErrorCode producer_error_of(ErrorCode error, bool verify_only) {
-  switch (error) {
-    case ErrorCode::coordinator_load_in_progress:
-    case ErrorCode::coordinator_not_available:
-    case ErrorCode::not_coordinator:
-      return ErrorCode::not_enough_replicas;
-    case ErrorCode::concurrent_transactions:
-      return verify_only ? ErrorCode::not_enough_replicas : error;
-    case ErrorCode::producer_fenced:
-      return ErrorCode::invalid_producer_epoch;
-    default:
-      return error;
-  }
 }
 
 }  // namespace
@@ -85,7 +57,7 @@ TransactionCoordinator::TransactionCoordinator(NodeId node, const metadata::Stat
                                                ReplicaManager& replicas, GroupCoordinator& groups,
                                                ProducerIds& producer_ids)
     : KeyedCoordinator(
-          node, topic_settings(config), options_of(replicas),
+          node, topic_settings(config), options_of_transactions(), replicas,
           [this, &config](const ShardOrigin& origin) {
             coordinator::TransactionEffects& effects = *this;
             return std::make_unique<TransactionShard>(
@@ -115,7 +87,7 @@ void TransactionCoordinator::verify(Transaction transaction,
       topic.name = topic.name.owned();
       for (auto& partition : topic.results_by_partition)
         partition.partition_error_code =
-            to_wire(producer_error_of(static_cast<ErrorCode>(partition.partition_error_code), verify_only));
+            to_wire(told_to_writers(static_cast<ErrorCode>(partition.partition_error_code), verify_only));
     }
     asked->verified(std::move(result));
   };

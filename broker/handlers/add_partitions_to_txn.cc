@@ -1,5 +1,6 @@
 #include "broker/handlers/add_partitions_to_txn.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "broker/handlers/coordinate.h"
@@ -27,24 +28,40 @@ void make_batched(AddPartitionsToTxnRequest& request) {
   one.topics = std::move(request.v3_and_below_topics);
 }
 
+/// What stands against partitions of one topic.
+class TopicCheck {
+ public:
+  TopicCheck(std::string_view topic, const metadata::MetadataImage& image, int16_t version)
+      : topic_(image.topic(topic)), is_denied_(version < first_of_brokers && is_internal_topic(topic)) {}
+
+  ErrorCode error_of(int32_t partition) const {
+    if (is_denied_) return ErrorCode::topic_authorization_failed;
+    const bool exists = topic_ != nullptr && topic_->partition(PartitionIndex{partition}) != nullptr;
+    return exists ? ErrorCode::none : ErrorCode::unknown_topic_or_partition;
+  }
+  bool is_good(int32_t partition) const { return error_of(partition) == ErrorCode::none; }
+
+ private:
+  const metadata::TopicImage* topic_;
+  bool is_denied_;
+};
+
 /// Nothing when all partitions exist and may be written to. Otherwise none of them is added.
 std::optional<Added> refused_partitions(const Transaction& transaction, const metadata::MetadataImage& image,
                                         int16_t version) {
-  bool all_good = true;
+  const bool all_good = std::ranges::all_of(transaction.topics, [&](const auto& topic) {
+    const TopicCheck check(topic.name, image, version);
+    return std::ranges::all_of(topic.partitions, [&](int32_t partition) { return check.is_good(partition); });
+  });
+  if (all_good) return std::nullopt;
   Added result = refuse_transaction(transaction, ErrorCode::operation_not_attempted);
   for (auto& topic : result.topic_results) {
-    const metadata::TopicImage* known = image.topic(topic.name);
-    const bool is_denied = version < first_of_brokers && is_internal_topic(topic.name);
-    for (auto& partition : topic.results_by_partition) {
-      const bool exists =
-          known != nullptr && known->partition(PartitionIndex{partition.partition_index}) != nullptr;
-      if (exists && !is_denied) continue;
-      all_good = false;
-      partition.partition_error_code =
-          to_wire(is_denied ? ErrorCode::topic_authorization_failed : ErrorCode::unknown_topic_or_partition);
-    }
+    const TopicCheck check(topic.name, image, version);
+    for (auto& partition : topic.results_by_partition)
+      if (!check.is_good(partition.partition_index))
+        partition.partition_error_code = to_wire(check.error_of(partition.partition_index));
   }
-  return all_good ? std::nullopt : std::optional(std::move(result));
+  return result;
 }
 
 AddPartitionsToTxnResponse join(std::vector<Added>&& added, int16_t version) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <functional>
@@ -13,6 +12,7 @@
 #include "broker/call.h"
 #include "broker/coordinators/group_coordinator.h"
 #include "broker/coordinators/transaction_coordinator.h"
+#include "broker/joined_parts.h"
 #include "coordinator/decision.h"
 #include "coordinator/group_shard.h"
 #include "coordinator/shard_environment.h"
@@ -101,26 +101,21 @@ class JoinedAnswer {
  public:
   JoinedAnswer(Call asked, Request request, std::size_t parts, Join join)
       : call(std::move(asked), std::move(request)),
-        parts_(parts),
-        missing_(parts + 1),
-        join_(std::move(join)) {}
+        parts_(std::vector<Part>(parts), [this, join = std::move(join)](std::vector<Part>&& all) mutable {
+          call.reply(join(call.request, std::move(all)));
+        }) {}
 
   void put(std::size_t at, Part part) {
-    parts_[at] = std::move(part);
-    finish_one();
+    parts_.at(at) = std::move(part);
+    parts_.finish_one();
   }
-  /// One more for the handler itself, so that nothing is sent before all are asked.
-  void finish_one() {
-    if (missing_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      call.reply(join_(call.request, std::move(parts_)));
-  }
+  /// See JoinedParts::finish_one: for the handler itself.
+  void finish_one() { parts_.finish_one(); }
 
   CoordinatedCall<Request> call;
 
  private:
-  std::vector<Part> parts_;
-  std::atomic<std::size_t> missing_;
-  Join join_;
+  JoinedParts<Part> parts_;
 };
 
 /// Some APIs take the empty group id as one like others, some do not know it.

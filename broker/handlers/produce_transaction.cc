@@ -26,22 +26,9 @@ std::optional<RecordBatchHeader> transactional_batch(const ProduceRequest::Parti
 
 /// The coordinator's word, as producers know it.
 ErrorCode told_to_producers(ErrorCode error, int16_t version) {
-  switch (error) {
-    case ErrorCode::producer_fenced:
-      return ErrorCode::invalid_producer_epoch;
-    case ErrorCode::transaction_abortable:
-      return version < first_version_with_abortable ? ErrorCode::invalid_txn_state : error;
-    case ErrorCode::concurrent_transactions:
-      return version < first_version_that_adds ? ErrorCode::not_enough_replicas : error;
-    // It is tried again by all clients, and does not make them ask for metadata.
-    case ErrorCode::network_exception:
-    case ErrorCode::coordinator_load_in_progress:
-    case ErrorCode::coordinator_not_available:
-    case ErrorCode::not_coordinator:
-      return ErrorCode::not_enough_replicas;
-    default:
-      return error;
-  }
+  if (error == ErrorCode::transaction_abortable && version < first_version_with_abortable)
+    return ErrorCode::invalid_txn_state;
+  return told_to_writers(error, version < first_version_that_adds);
 }
 
 std::string message_of(ErrorCode told, ErrorCode error) {

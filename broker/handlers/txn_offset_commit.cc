@@ -16,23 +16,15 @@ constexpr int16_t first_with_abortable_error = 4;
 constexpr int16_t first_that_adds_the_partition = 5;
 
 /// The word of the transaction's coordinator, as clients of the group's know it.
-ErrorCode told(ErrorCode refused, int16_t version) {
-  switch (refused) {
+ErrorCode told(ErrorCode error, int16_t version) {
+  switch (const ErrorCode known = told_to_writers(error, version < first_that_adds_the_partition)) {
     case ErrorCode::transaction_abortable:
-      return version >= first_with_abortable_error ? refused : ErrorCode::invalid_txn_state;
-    case ErrorCode::producer_fenced:
-      return ErrorCode::invalid_producer_epoch;
-    case ErrorCode::concurrent_transactions:
-      return version >= first_that_adds_the_partition ? refused : ErrorCode::coordinator_not_available;
-    // Not the group's own one is meant.
-    case ErrorCode::network_exception:
-    case ErrorCode::coordinator_load_in_progress:
-    case ErrorCode::not_coordinator:
+      return version >= first_with_abortable_error ? known : ErrorCode::invalid_txn_state;
     case ErrorCode::not_enough_replicas:
     case ErrorCode::unknown_topic_or_partition:
       return ErrorCode::coordinator_not_available;
     default:
-      return refused;
+      return known;
   }
 }
 
