@@ -5,10 +5,7 @@
 #include <map>
 
 #include "base/test_seeds.h"
-#include "coordinator/consumer_embedded.h"
-#include "coordinator/simulated_classic_member.h"
-#include "coordinator/simulated_consumer_member.h"
-#include "protocol/messages/consumer_protocol_subscription.h"
+#include "coordinator/migration_simulation.h"
 
 /// A group that changes between the protocols again and again: members of both come and go, hang and die,
 /// answers are late or lost, the coordinator crashes behind any batch of its log, its disk refuses. A
@@ -26,207 +23,9 @@ constexpr milliseconds answered_within =
     SimulatedClassicMember::rebalance_timeout + durable_within + seconds(2);
 constexpr std::size_t members_max = 6;
 
-/// How one group is set up, and what all in it share.
-struct World {
-  explicit World(uint64_t seed)
-      : dice(seed),
-        upgrade(!dice.one_in(6)),
-        downgrade(!dice.one_in(6)),
-        is_cooperative(dice.one_in(2)),
-        shard([this](ShardEnvironment& environment) {
-          environment.settings.upgrade = upgrade;
-          environment.settings.downgrade = downgrade;
-        }) {
-    shard.set_topic("t", 4);
-    shard.set_topic("u", 3);
-  }
-
-  Partitions all_partitions() const {
-    Partitions all;
-    for (const auto& topic : shard.image().topics_by_name)
-      for (int32_t i = 0; i < topic->partition_count(); ++i) all.insert({topic->id, i});
-    return all;
-  }
-  Partitions partitions_of(const std::map<std::string, std::vector<int32_t>>& by_name) const {
-    Partitions partitions;
-    for (const auto& [topic, list] : by_id(by_name, shard.image()))
-      for (const int32_t partition : list) partitions.insert({topic, partition});
-    return partitions;
-  }
-
-  Dice dice;
-  const bool upgrade;
-  const bool downgrade;
-  const bool is_cooperative;  ///< how members of the classic protocol share out
-  ConsumerShard shard;
-  ClassicSurroundings around{shard.runner, dice, answered_within};
-  std::map<Partition, int64_t> acknowledged = {};  ///< committed, and answered so
-};
-
-/// Reads the partitions that a member owns: from the committed offset on, committing how far it has come.
-class Reading {
- public:
-  explicit Reading(World& world) : world_(&world) {}
-
-  void go_on(const std::string& member_id, const std::optional<std::string>& instance, int32_t epoch,
-             const Partitions& owned) {
-    std::erase_if(positions_, [&](const auto& position) { return !owned.contains(position.first); });
-    if (positions_.size() < owned.size()) find_positions(owned);
-    if (positions_.empty() || !world_->dice.one_in(3)) return;
-    for (auto& [partition, position] : positions_) position += static_cast<int64_t>(world_->dice.below(4));
-    commit(member_id, instance, epoch);
-  }
-
- private:
-  void find_positions(const Partitions& owned) {
-    auto asked = std::make_shared<OffsetProtocol::GroupToFetch>();
-    asked->group_id = "g";
-    asked->topics.reset();
-    world_->around.requests.push_back(asked);
-    auto [reply, answer] = reply_and_answer<OffsetProtocol::FetchedGroup>();
-    world_->shard.runner.carry_out(world_->shard.runner.shard().fetch_offsets(
-        world_->shard.runner.context(9), *asked, false, std::move(reply)));
-    if (!answer->came() || answer->refused() != ErrorCode::none) return;
-    std::map<Partition, int64_t> committed;
-    for (const auto& topic : answer->response().topics)
-      for (const auto& one : topic.partitions)
-        committed[{world_->shard.image().topic(topic.name)->id, one.partition_index}] = one.committed_offset;
-    for (const Partition& partition : owned) {
-      const int64_t known = world_->acknowledged[partition];
-      ASSERT_GE(committed[partition], known) << "a committed offset went back";
-      positions_.emplace(partition, committed[partition]);
-    }
-  }
-
-  void commit(const std::string& member_id, const std::optional<std::string>& instance, int32_t epoch) {
-    auto request = std::make_shared<protocol::OffsetCommitRequest>();
-    request->group_id = "g";
-    request->member_id = member_id;
-    if (instance) request->group_instance_id = protocol::String(*instance);
-    request->generation_id_or_member_epoch = epoch;
-    for (const auto& [partition, position] : positions_) {
-      const auto* topic = world_->shard.image().topic(partition.first);
-      if (request->topics.empty() || request->topics.back().name != topic->name)
-        request->topics.emplace_back().name = topic->name;
-      auto& one = request->topics.back().partitions.emplace_back();
-      one.partition_index = partition.second;
-      one.committed_offset = position;
-    }
-    world_->around.requests.push_back(request);
-    Reply<protocol::OffsetCommitResponse> reply(
-        [&world = *world_,
-         positions = positions_](const std::expected<protocol::OffsetCommitResponse, ErrorCode>& content) {
-          if (!content || content->topics.front().partitions.front().error_code != 0) return;
-          for (const auto& [partition, position] : positions) {
-            int64_t& acknowledged = world.acknowledged[partition];
-            EXPECT_GE(position, acknowledged) << "a commit of a member that was replaced was accepted";
-            acknowledged = position;
-          }
-        });
-    world_->shard.runner.carry_out(world_->shard.runner.shard().commit_offsets(
-        world_->shard.runner.context(9), *request, std::move(reply)));
-  }
-
-  World* world_;
-  std::map<Partition, int64_t> positions_;
-};
-
-/// A client of the classic protocol whose members speak Kafka's embedded consumer protocol: eager, or
-/// cooperative.
-class ClassicClient final : public SimulatedClassicMember {
- public:
-  ClassicClient(World& world, std::string name, bool is_static)
-      : SimulatedClassicMember(world.around, std::move(name), is_static), world_(world), reading_(world) {}
-
-  void step() {
-    if (!is_running_) return;
-    live();
-    reading_.go_on(member_id(), instance(), generation(), owned_);
-  }
-  /// It leaves as it should, or just ends.
-  void stop() {
-    if (world_.dice.one_in(2) && !is_static()) leave();
-    start_again(Instant::max());
-    is_running_ = false;
-  }
-  bool is_running() const { return is_running_; }
-  /// Others had a generation without it.
-  void miss() { has_missed_ = true; }
-  bool has_missed() const { return has_missed_; }
-  const Partitions& owned() const { return owned_; }
-  std::optional<std::string> instance() const { return is_static() ? std::optional(name()) : std::nullopt; }
-
- protected:
-  std::vector<Named> protocols() override {
-    protocol::ConsumerProtocolSubscription said;
-    said.topics = {"t", "u"};
-    for (const auto& [topic, partitions] : by_topic(owned_)) {
-      auto& one = said.owned_partitions.emplace_back();
-      one.topic = world_.shard.image().topic(topic)->name;
-      one.partitions = partitions;
-    }
-    return {{world_.is_cooperative ? "cooperative-sticky" : "range", embedded(said, 1)}};
-  }
-
-  /// In turn; what somebody else says to own is withheld until that one has given it up.
-  std::vector<Named> share_out(const std::vector<Named>& members) override {
-    std::map<Partition, std::set<std::string>> claims;
-    for (const Named& member : members)
-      for (const Partition& partition : world_.partitions_of(read_subscription(member.bytes)->owned))
-        claims[partition].insert(member.name);
-    std::map<std::string, Partitions> shares;
-    std::size_t turn = 0;
-    for (const Partition& partition : world_.all_partitions()) {
-      const std::string& to = members[turn++ % members.size()].name;
-      auto& claimed_by = claims[partition];
-      claimed_by.erase(to);
-      if (claimed_by.empty()) shares[to].insert(partition);
-    }
-    std::vector<Named> out;
-    for (const Named& member : members)
-      out.push_back({member.name, protocol::Bytes(write_assignment(by_topic(shares[member.name]),
-                                                                   world_.shard.image(), 1))});
-    return out;
-  }
-
-  void before_join() override {
-    if (!world_.is_cooperative) owned_.clear();
-  }
-  bool take(ByteView share) override {
-    const auto read = read_assignment(share);
-    const Partitions given = read ? world_.partitions_of(read->partitions) : Partitions();
-    const bool gives_up = !std::ranges::includes(given, owned_);
-    owned_ = given;
-    has_missed_ = false;
-    return !gives_up;
-  }
-  void lost() override {
-    owned_.clear();
-    has_missed_ = false;
-  }
-  void join_refused_with(ErrorCode error) override {
-    EXPECT_EQ(error, ErrorCode::inconsistent_group_protocol);
-    EXPECT_FALSE(world_.upgrade && world_.downgrade);
-    pause(world_.shard.runner.now().instant + world_.dice.up_to(seconds(5)));
-  }
-
- private:
-  World& world_;
-  Reading reading_;
-  Partitions owned_;
-  bool is_running_ = true;
-  bool has_missed_ = false;
-};
-
-struct ConsumerClient {
-  ConsumerClient(World& world, std::string id) : member{.id = std::move(id)}, reading(world) {}
-  SimulatedConsumerMember member;
-  Reading reading;
-};
-
 class Simulation {
  public:
-  explicit Simulation(uint64_t seed) : world_(seed), with_crashes_(dice_.one_in(2)) {}
+  explicit Simulation(uint64_t seed) : world_(seed, answered_within), with_crashes_(dice_.one_in(2)) {}
 
   void run() {
     constexpr int ticks = 900;
@@ -448,7 +247,7 @@ class Simulation {
     EXPECT_EQ(by_topic(owned), by_topic(world_.all_partitions()));
   }
 
-  World world_;
+  MigrationWorld world_;
   Dice& dice_ = world_.dice;
   const bool with_crashes_;
   std::deque<ClassicClient> classics_;
