@@ -21,7 +21,9 @@ sys.path[:0] = [str(HERE.parent / "groups"), str(HERE.parent / "harness")]
 import clients  # noqa: E402
 import crash_test  # noqa: E402
 from broker import HOST, Broker, BrokerError  # noqa: E402
-from scenario import PROPERTIES, STEP_TIMEOUT_S, Client, ConnectionClosed, Group, Scenario, ScenarioFailed  # noqa: E402
+from scenario import PROPERTIES, STEP_TIMEOUT_S, Client, Group, Scenario  # noqa: E402
+from scenarios import ScenarioFailed  # noqa: E402
+from client import ConnectionClosed  # noqa: E402, I001
 
 UP_MAX_S = 2.5  # the broker runs at most so long between its start and the next kill
 DURING_START = 0.25  # share of the kills that come before the broker is ready

@@ -16,8 +16,8 @@ sys.path.append(str(HERE.parent / "harness"))
 
 import clients  # noqa: E402
 from broker import Broker, BrokerError  # noqa: E402
-from scenario import (  # noqa: E402
-    NAMES, PROPERTIES, SESSION_MS, STATIC_SESSION_MS, Group, Scenario, ScenarioFailed)
+from scenario import NAMES, PROPERTIES, SESSION_MS, STATIC_SESSION_MS, Group, Scenario  # noqa: E402
+from scenarios import ScenarioFailed  # noqa: E402
 
 
 def groups_of_one(client, modes, program):

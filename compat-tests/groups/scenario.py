@@ -21,8 +21,6 @@ import random
 import select
 import subprocess
 import sys
-import tempfile
-import threading
 import time
 
 from ledger import Ledger
@@ -31,65 +29,20 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "conformance")
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
 
 import codes  # noqa: E402
+import scenarios  # noqa: E402
 from base import Client  # noqa: E402
 from broker import HOST, BrokerError, chosen_target  # noqa: E402
-from client import ConnectionClosed  # noqa: E402
-from records import batch  # noqa: E402
-from wire import WireError  # noqa: E402
+from scenarios import ScenarioFailed  # noqa: E402
 
 PARTITIONS = 6
 NAMES = ("a", "b", "c", "d", "e")  # of members
 SESSION_MS = 6000 if chosen_target() == "barnabas" else 20000  # Apache Kafka is away for long when it is killed
 STATIC_SESSION_MS = 60000  # of members that come back before they are missed
 RESTARTS = 3
-RECORDS_A_BATCH = 3
 BATCH_EVERY_S = 0.05  # of each topic
 STEP_TIMEOUT_S = 60
-SAID_AT_THE_END = 4000
 
-PROPERTIES = {
-    "offsets.topic.num.partitions": "4",
-    "group.initial.rebalance.delay.ms": "0",
-    "group.consumer.min.session.timeout.ms": "1000",
-    "group.consumer.session.timeout.ms": str(SESSION_MS),
-    "group.consumer.min.heartbeat.interval.ms": "100",
-    "group.consumer.heartbeat.interval.ms": "500",
-    "log.retention.ms": "-1",
-}
-if chosen_target() == "kafka":
-    # Its broker falls asleep on a busy machine; the harness's short session would then shut it out.
-    PROPERTIES |= {"broker.heartbeat.interval.ms": "500", "broker.session.timeout.ms": "9000"}
-
-
-class ScenarioFailed(Exception):
-    pass
-
-
-class Producer(threading.Thread):
-    """Sends records to all topics all the time; a broker that is away is waited for."""
-
-    def __init__(self, port, topics):
-        super().__init__(daemon=True)
-        self.port = port
-        self.topics = topics
-        self.client = None
-        self.ended = threading.Event()
-
-    def run(self):
-        number = 0
-        while not self.ended.wait(BATCH_EVERY_S):
-            try:
-                self.client = self.client or Client((HOST, self.port))
-                for topic in self.topics:
-                    values = [b"%d" % (number * RECORDS_A_BATCH + i) for i in range(RECORDS_A_BATCH)]
-                    self.client.produce(topic, batch(*values), partition=number % PARTITIONS)
-                number += 1
-            except (OSError, ConnectionClosed, WireError):
-                self.client = None
-
-    def end(self):
-        self.ended.set()
-        self.join()
+PROPERTIES = scenarios.properties(SESSION_MS)
 
 
 class Group:
@@ -130,7 +83,7 @@ class Scenario:
         self.groups = {group.name: group for group in groups}
         self.reader, self.writer = os.pipe()
         os.set_blocking(self.reader, False)
-        self.complained = tempfile.TemporaryFile("w+")
+        self.complaints = scenarios.Complaints()
         self.rest = b""
         self.history = []
         self.started = time.monotonic()
@@ -139,17 +92,17 @@ class Scenario:
         client = Client((HOST, self.broker.port))
         for group in self.groups.values():
             client.create_usable(group.name, PARTITIONS)
-        producer = Producer(self.broker.port, [group.name for group in self.groups.values()])
-        producer.start()
+        source = scenarios.Source(self.broker.port, list(self.groups), PARTITIONS, BATCH_EVERY_S)
+        source.start()
         try:
             live()
-            producer.end()
+            source.end()
             self.end()
         except (ScenarioFailed, BrokerError):
             self.show()
             raise
         finally:
-            producer.ended.set()
+            source.ended.set()
             self.kill_all()
 
     def live(self):
@@ -236,7 +189,7 @@ class Scenario:
                 identity = [group.name, group.name, f"{group.name}.{name}"]  # of the group, its topic and the member
                 group.members[name] = subprocess.Popen(
                     [*command, self.broker.bootstrap, *identity, mode, str(self.session_ms)],
-                    stdin=subprocess.PIPE, stdout=self.writer, stderr=self.complained)
+                    stdin=subprocess.PIPE, stdout=self.writer, stderr=self.complaints)
 
     def kill(self, name, groups=None):
         """While it has consumed something that it has not committed; in all groups, if not told which."""
@@ -307,12 +260,8 @@ class Scenario:
     # What the members say.
 
     def wait(self, what, condition):
-        deadline = time.monotonic() + STEP_TIMEOUT_S
-        while not condition():
-            if time.monotonic() > deadline:
-                groups = "\n".join(str(group) for group in self.groups.values())
-                raise ScenarioFailed(f"{what}: not within {STEP_TIMEOUT_S} s\n{groups}")
-            self.pump(0.1)
+        scenarios.wait_until(what, condition, lambda: self.pump(0.1), STEP_TIMEOUT_S,
+                             lambda: "\n".join(map(str, self.groups.values())))
         self.pump(0)
 
     def pump(self, timeout_s):
@@ -352,11 +301,8 @@ class Scenario:
             raise ScenarioFailed(f"a member says {line!r}")
 
     def show(self):
-        self.complained.seek(0)
-        sys.stderr.write(f"--- the members complained:\n{self.complained.read()[-SAID_AT_THE_END:]}\n")
         without_records = [line for line in self.history if " consumed " not in line]
-        sys.stderr.write("--- and said, among others:\n" + "\n".join(without_records[-60:]) + "\n--- at last:\n"
-                         + "\n".join(self.history[-20:]) + "\n")
+        self.complaints.show("the members", [*without_records[-60:], "--- at last:", *self.history[-20:]])
 
     def kill_all(self):
         for group in self.groups.values():

@@ -2,16 +2,19 @@
 was copied once, in order."""
 
 import select
-import tempfile
 import time
 
-from scenario import HOST, ISOLATIONS, PARTITIONS, SESSION_MS, Client, Program, ScenarioFailed, differences
-from workers import Source, Worker, committed_values
+import scenarios
+from base import Client
+from broker import HOST
+from scenario import ISOLATIONS, PARTITIONS, SESSION_MS, Program, differences
+from scenarios import ScenarioFailed
+from workers import BATCH_EVERY_S, Worker, committed_values
 
 STEP_TIMEOUT_S = 60
 COMMITS_A_STEP = 4
 NAMES = ("a", "b")
-SAID_AT_THE_END, SAID_LINES = 4000, 300
+SAID_LINES = 300
 
 
 class Copying:
@@ -23,7 +26,7 @@ class Copying:
         self.commits = dict.fromkeys(self.names, 0)
         self.aborts = self.failures = self.restarts = 0
         self.source, self.target, self.group = "copied", "copies", "copiers"
-        self.complaints = tempfile.TemporaryFile("w+")
+        self.complaints = scenarios.Complaints()
         self.history = []
         self.started = time.monotonic()
 
@@ -31,16 +34,14 @@ class Copying:
         raw = Client((HOST, self.broker.port))
         raw.create_usable(self.source, PARTITIONS)
         raw.create_usable(self.target, PARTITIONS)
-        source = Source(self.broker.port, self.source, lambda number: b"%d" % number)
+        source = scenarios.Source(self.broker.port, [self.source], PARTITIONS, BATCH_EVERY_S)
         source.start()
         try:
             self.live()
             source.end()
             self.finish()
         except ScenarioFailed:
-            self.complaints.seek(0)
-            print(f"--- the copiers complained:\n{self.complaints.read()[-SAID_AT_THE_END:]}\n--- and said:\n"
-                  + "\n".join(self.history[-SAID_LINES:]), flush=True)
+            self.complaints.show("the copiers", self.history[-SAID_LINES:])
             raise
         finally:
             source.ended.set()
@@ -108,11 +109,7 @@ class Copying:
         print(f"  {time.monotonic() - self.started:5.1f} s  {what}", flush=True)
 
     def wait(self, what, condition):
-        deadline = time.monotonic() + STEP_TIMEOUT_S
-        while not condition():
-            if time.monotonic() > deadline:
-                raise ScenarioFailed(f"{what}: not within {STEP_TIMEOUT_S} s; commits {self.commits}")
-            self.pump()
+        scenarios.wait_until(what, condition, self.pump, STEP_TIMEOUT_S, lambda: f"commits {self.commits}")
 
     def pump(self):
         select.select([copier.process.stdout for copier in self.copiers.values()], [], [], 0.05)

@@ -23,50 +23,30 @@ import pathlib
 import select
 import subprocess
 import sys
-import tempfile
-import threading
 import time
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "conformance"))
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
 
 import codes  # noqa: E402
+import scenarios  # noqa: E402
 from base import Client, eventually  # noqa: E402
-from broker import HOST, BrokerError, chosen_target  # noqa: E402
-from client import ConnectionClosed  # noqa: E402
+from broker import HOST, BrokerError  # noqa: E402
 from records import batch  # noqa: E402
-from wire import WireError  # noqa: E402
+from scenarios import ScenarioFailed  # noqa: E402
 
 PARTITIONS = 3
 ISOLATIONS = ("read_committed", "read_uncommitted")
 LONG_MS, SHORT_MS = 60000, 3000  # timeouts of transactions; a first send takes librdkafka a second by itself
 SESSION_MS = 3000
 ANSWER_TIMEOUT_S = 60
-COPIED_TIMEOUT_S = 60
 NEVER_SEEN = 10 ** 9
 MANY_OPENINGS, MANY_TRANSACTIONS = 15, 40
-SAID_AT_THE_END = 4000
 SAFE_DOWNGRADE = 2
 
-PROPERTIES = {
-    "offsets.topic.num.partitions": "4",
-    "transaction.state.log.num.partitions": "4",
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
-    "group.initial.rebalance.delay.ms": "0",
-    "group.min.session.timeout.ms": "1000",
-    "group.consumer.min.session.timeout.ms": "1000",
-    "group.consumer.session.timeout.ms": str(SESSION_MS),
-    "group.consumer.min.heartbeat.interval.ms": "100",
-    "group.consumer.heartbeat.interval.ms": "500",
-    "log.retention.ms": "-1",
-}
-if chosen_target() == "kafka":
-    # Its broker falls asleep on a busy machine; the harness's short session would then shut it out.
-    PROPERTIES |= {"broker.heartbeat.interval.ms": "500", "broker.session.timeout.ms": "9000"}
-
-
-class ScenarioFailed(Exception):
-    pass
+PROPERTIES = scenarios.properties(
+    SESSION_MS, group_min_session_timeout_ms=1000, transaction_state_log_num_partitions=4,
+    transaction_abort_timed_out_transaction_cleanup_interval_ms=200)
 
 
 class Refused(Exception):
@@ -138,7 +118,7 @@ class Scenario:
     def __init__(self, broker, client):
         self.broker = broker
         self.client = client  # of clients.py
-        self.complaints = tempfile.TemporaryFile("w+")
+        self.complaints = scenarios.Complaints()
         self.raw = Client((HOST, broker.port))
         self.topic = "scenario"
         self.partitions = [Partition() for _ in range(PARTITIONS)]
@@ -161,8 +141,7 @@ class Scenario:
                 self.await_end_of_transactions(step.__name__)
                 print(f"  {time.monotonic() - self.started:5.1f} s  {step.__name__}", flush=True)
         except (ScenarioFailed, BrokerError, Refused):
-            self.complaints.seek(0)
-            sys.stderr.write(f"--- the program complained:\n{self.complaints.read()[-SAID_AT_THE_END:]}\n")
+            self.complaints.show("the program")
             raise
         finally:
             self.program.end()

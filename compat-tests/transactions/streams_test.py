@@ -15,16 +15,18 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "harness"))
 
 import client_programs  # noqa: E402
-from broker import Broker, BrokerError  # noqa: E402
-from scenario import HOST, PARTITIONS, PROPERTIES, SESSION_MS, Client, ScenarioFailed  # noqa: E402
-from workers import Source, Worker, committed_records, committed_values  # noqa: E402
+import scenarios  # noqa: E402
+from base import Client  # noqa: E402
+from broker import HOST, Broker, BrokerError  # noqa: E402
+from scenario import PARTITIONS, PROPERTIES, SESSION_MS  # noqa: E402
+from scenarios import ScenarioFailed  # noqa: E402
+from workers import BATCH_EVERY_S, Worker, committed_records, committed_values  # noqa: E402
 
 APPLICATION, INPUT, OUTPUT = "word-count", "words", "word-counts"
 WORDS = 20
 STEP_TIMEOUT_S = 150
 COUNTS_A_STEP = 30
 NAMES = ("a", "b")
-SAID_AT_THE_END = 6000
 
 
 class WordCount:
@@ -35,22 +37,22 @@ class WordCount:
         self.connected = None  # the broker's process, and a client of it
         self.instances = {}
         self.states = {}
-        self.complaints = tempfile.TemporaryFile("w+")
+        self.complaints = scenarios.Complaints()
         self.started = time.monotonic()
 
     def run(self):
         raw = self.client()
         raw.create_usable(INPUT, PARTITIONS)
         raw.create_usable(OUTPUT, PARTITIONS)
-        source = Source(self.broker.port, INPUT, lambda number: b"word%d" % (number * number % WORDS))
+        source = scenarios.Source(self.broker.port, [INPUT], PARTITIONS, BATCH_EVERY_S,
+                                  lambda number: b"word%d" % (number * number % WORDS))
         source.start()
         try:
             self.live()
             source.end()
             self.finish()
         except ScenarioFailed:
-            self.complaints.seek(0)
-            print(f"--- the instances complained:\n{self.complaints.read()[-SAID_AT_THE_END:]}", flush=True)
+            self.complaints.show("the instances")
             raise
         finally:
             source.ended.set()
@@ -127,16 +129,15 @@ class WordCount:
         print(f"  {time.monotonic() - self.started:5.1f} s  {what}", flush=True)
 
     def wait(self, what, condition):
-        deadline = time.monotonic() + STEP_TIMEOUT_S
-        while not condition():
-            if time.monotonic() > deadline:
-                raise ScenarioFailed(f"{what}: not within {STEP_TIMEOUT_S} s; {self.states}")
-            select.select([instance.process.stdout for instance in self.instances.values()], [], [], 0.1)
-            for name, instance in self.instances.items():
-                for line in instance.new_lines():
-                    self.states[name] = line.split()[1]
-                if instance.process.poll() not in (None, 0):
-                    raise ScenarioFailed(f"{name} ended by itself with {instance.process.returncode}")
+        scenarios.wait_until(what, condition, self.pump, STEP_TIMEOUT_S, lambda: self.states)
+
+    def pump(self):
+        select.select([instance.process.stdout for instance in self.instances.values()], [], [], 0.1)
+        for name, instance in self.instances.items():
+            for line in instance.new_lines():
+                self.states[name] = line.split()[1]
+            if instance.process.poll() not in (None, 0):
+                raise ScenarioFailed(f"{name} ended by itself with {instance.process.returncode}")
 
     def counts(self):
         """How many a reader with read_committed finds."""

@@ -12,7 +12,8 @@ sys.path.append(str(HERE.parent / "harness"))
 import clients  # noqa: E402
 from copying import Copying  # noqa: E402
 from broker import Broker, BrokerError  # noqa: E402
-from scenario import PROPERTIES, Refused, Scenario, ScenarioFailed  # noqa: E402
+from scenario import PROPERTIES, Refused, Scenario  # noqa: E402
+from scenarios import ScenarioFailed  # noqa: E402
 
 
 def main():

@@ -1,43 +1,15 @@
-"""What goes on while clients work: a source that produces all the time, processes that say what they do; and what the
-log says of transactions without regard to any reader."""
+"""Processes that say what they do while clients work; and what the log says of transactions without regard to any
+reader."""
 
 import os
 import subprocess
-import threading
 
-from scenario import HOST, PARTITIONS, Client, ConnectionClosed, WireError, batch
+from scenario import PARTITIONS
 from records import records_of  # noqa: I001
 
-RECORDS_A_BATCH = 3
-BATCH_EVERY_S = 0.02
+BATCH_EVERY_S = 0.02  # of what is produced meanwhile
 TRANSACTIONAL, CONTROL = 16, 32  # attributes of batches
 COMMIT = b"\0\1"  # a marker's type in its key
-
-
-class Source(threading.Thread):
-    """Produces batches to the partitions in turn, `value(number)` for each number; waits for a broker that is away."""
-
-    def __init__(self, port, topic, value):
-        super().__init__(daemon=True)
-        self.port = port
-        self.topic = topic
-        self.value = value
-        self.ended = threading.Event()
-
-    def run(self):
-        client, number = None, 0
-        while not self.ended.wait(BATCH_EVERY_S):
-            try:
-                client = client or Client((HOST, self.port))
-                values = [self.value(i) for i in range(number, number + RECORDS_A_BATCH)]
-                client.produce(self.topic, batch(*values), partition=number // RECORDS_A_BATCH % PARTITIONS)
-                number += RECORDS_A_BATCH
-            except (OSError, ConnectionClosed, WireError):
-                client = None  # perhaps it is there all the same; then it is there twice
-
-    def end(self):
-        self.ended.set()
-        self.join()
 
 
 class Worker:
