@@ -11,6 +11,7 @@ leader, is Kafka's chance: counts are compared, and a sequence ends where chance
 """
 
 import argparse
+import atexit
 import collections
 import pathlib
 import random
@@ -59,7 +60,9 @@ class Owned:
 class Side:
     def __init__(self, target, properties, exact):
         self.target, self.exact = target, exact  # exact: which partitions, not how many
-        self.broker = Broker(target, properties=SHARED_PROPERTIES | PATIENT | properties).start()
+        self.broker = Broker(target, properties=SHARED_PROPERTIES | PATIENT | properties)
+        atexit.register(self.broker.clean)
+        self.broker.start()
         self.address = (HOST, self.broker.port)
         client = Client(self.address)
         self.topic_ids = {name: client.create_usable(name, PARTITIONS) for name in TOPICS}
@@ -475,34 +478,29 @@ def main():
     sides = {target: Side(target, properties, options.range) for target in ("kafka", "barnabas")}
     warm_up(sides)
     seen, requests, by_chance = collections.Counter(), 0, 0
-    try:
-        for count in range(options.sequences):
-            chance = random.Random(options.seed + count)
-            kind = options.only or chance.choice(("classic", "consumer", "both"))
-            sequence = Sequence(chance, sides, f"g{options.seed + count}", kind, options.assignments or options.range)
-            restart_at = chance.randrange(options.length) if options.restarts else None
-            for step in range(options.length):
-                if step == restart_at:
-                    sequence.restart()
-                found = sequence.step()
-                requests += 1
-                if found == "chance":
-                    by_chance += 1
-                if found:
-                    break
-            if found and found != "chance":
-                api, version, path, kafka, barnabas = found
-                key = (kind, api, path, str(kafka)[:30], str(barnabas)[:30])
-                seen[key] += 1
-                if seen[key] == 1:
-                    print(f"\n--- {kind}, seed {options.seed + count}: {api} {version} {path}\n  kafka    {kafka}\n"
-                          f"  barnabas {barnabas}")
-                    print("\n".join("  " + line for line in (sequence.trace if options.trace else sequence.trace[-14:])))
-                    sequence.print_state()
-    finally:
-        for side in sides.values():
-            side.begin()
-            side.broker.clean()
+    for count in range(options.sequences):
+        chance = random.Random(options.seed + count)
+        kind = options.only or chance.choice(("classic", "consumer", "both"))
+        sequence = Sequence(chance, sides, f"g{options.seed + count}", kind, options.assignments or options.range)
+        restart_at = chance.randrange(options.length) if options.restarts else None
+        for step in range(options.length):
+            if step == restart_at:
+                sequence.restart()
+            found = sequence.step()
+            requests += 1
+            if found == "chance":
+                by_chance += 1
+            if found:
+                break
+        if found and found != "chance":
+            api, version, path, kafka, barnabas = found
+            key = (kind, api, path, str(kafka)[:30], str(barnabas)[:30])
+            seen[key] += 1
+            if seen[key] == 1:
+                print(f"\n--- {kind}, seed {options.seed + count}: {api} {version} {path}\n  kafka    {kafka}\n"
+                      f"  barnabas {barnabas}")
+                print("\n".join("  " + line for line in (sequence.trace if options.trace else sequence.trace[-14:])))
+                sequence.print_state()
     print(f"\n{len(seen)} kinds of difference ({sum(seen.values())} sequences, {by_chance} ended by chance) in {requests} requests")
     for key, times in seen.most_common():
         print(times, *key)

@@ -65,6 +65,16 @@ _TABLE = {
                              "barnabas": (codes.NONE, [codes.UNSUPPORTED_VERSION])},
     # A transactional id of which something was refused because transaction.version 0 is finalized: Kafka's waits for ever.
     "after-an-unsupported-transaction": {"kafka": codes.CONCURRENT_TRANSACTIONS, "barnabas": codes.NONE},
+    # JoinGroup of an id that a group of the consumer protocol does not know, with partitions that it claims to own.
+    "put-out-with-partitions": {"kafka": codes.NONE, "barnabas": codes.UNKNOWN_MEMBER_ID},
+    # What the first member of the consumer protocol is given at once of a classic group in the middle of a cooperative
+    # rebalance: in Kafka also partition 2, which a member has, is not given again, and has not given up yet.
+    "given-up-before-it-is-said": {"kafka": [2], "barnabas": []},
+    # Heartbeat of members of the classic protocol that are alone in a group of the consumer protocol, and for which
+    # there are more partitions now: Kafka tells nobody until somebody joins.
+    "left-alone-in-a-consumer-group": {"kafka": codes.NONE, "barnabas": codes.REBALANCE_IN_PROGRESS},
+    # A regular expression that is larger than 32767 characters with its repetitions written out.
+    "repetitions-written-out": {"kafka": codes.NONE, "barnabas": codes.INVALID_REGULAR_EXPRESSION},
     # A payload that its codec cannot read.
     "undecodable": {"kafka": (codes.UNKNOWN_SERVER_ERROR, codes.INVALID_RECORD), "barnabas": _CORRUPT},
     # Golden bad batches: the codes allowed instead of Kafka's own.

@@ -284,6 +284,40 @@ class GroupTest(ConformanceTest):
             self.assertEqual(answer.errorMessage, message)
 
 
+class ConsumerGroupTest(GroupTest):
+    def new_topic_with_id(self, partitions=1):
+        """As always, and known to the coordinator: Apache Kafka's learns of topics a little later."""
+        name, topic_id = super().new_topic_with_id(partitions)
+        probe = self.consumer(self.new_group(), "probe", [name])
+        self.assertTrue(eventually(lambda: probe.beat(**probe.everything() if not probe.epoch else {}).errorCode or
+                                   len(probe.assigned.get(topic_id, [])) == partitions), probe.assigned)
+        probe.leave()
+        return name, topic_id
+
+    def new_members(self, *names, topics=None, partitions=3, **fields):
+        """Members of a new group, not joined yet, that want a new topic; self.topic and self.topic_id are its."""
+        self.topic, self.topic_id = self.new_topic_with_id(partitions)
+        group = self.new_group()
+        return [self.consumer(group, name, [self.topic] if topics is None else topics, **fields) for name in names]
+
+    def assigned(self, got):
+        """The partitions of self.topic in an answer; None if it has no assignment."""
+        return None if got.assignment is None else partitions_of(got.assignment).get(self.topic_id, [])
+
+    def converge(self, *members, limit=20):
+        """Heartbeats and acknowledgements until nothing changes any more; members' epochs and assignments."""
+        for _ in range(limit):
+            before = [(each.epoch, each.assigned) for each in members]
+            for each in members:
+                self.assertEqual(each.acknowledge().errorCode, 0)
+            if before == [(each.epoch, each.assigned) for each in members]:
+                break
+        return before
+
+    def of(self, member):
+        return member.assigned.get(self.topic_id, [])
+
+
 class OwnBrokerTest(GroupTest):
     """The cases of a class share a broker with `properties`."""
 
