@@ -23,4 +23,13 @@ inline TestSeeds test_seeds(uint64_t count, const std::string& prefix = "BARNABA
   return {1, number(prefix + "_SEEDS", count)};
 }
 
+/// Thousands of seeds, of a simulation that gets through hundreds in a second: a twentieth of them where a
+/// sanitizer or code that isn't optimised makes it slow.
+inline TestSeeds many_test_seeds(uint64_t count) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+  count /= 20;
+#endif
+  return test_seeds(count);
+}
+
 }  // namespace barnabas

@@ -75,7 +75,7 @@ class Simulation {
 };
 
 TEST(TransactionSimulation, holds_what_is_promised_whatever_gets_lost_or_dies) {
-  const TestSeeds seeds = test_seeds(300);
+  const TestSeeds seeds = many_test_seeds(4000);
   int64_t committed = 0, crashes = 0;
   for (uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
     const Result result = Simulation(seed, 0).run();
