@@ -12,6 +12,7 @@ import tempfile
 import sides
 from group_cases import GroupOffsetsReset, GroupsDeleted, GroupsListedAndDescribed  # noqa: F401
 from group_change_cases import GroupsAfterChanges  # noqa: F401
+from group_file_cases import GroupFiles  # noqa: F401
 from records import batch
 from sides import TARGETS, SideBySideTest
 from transaction_cases import TransactionFiles, TransactionsAborted, TransactionsDescribed  # noqa: F401
