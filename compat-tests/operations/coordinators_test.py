@@ -33,7 +33,6 @@ class CoordinatorsTest(TransactionTest, GroupTest):
         self.addCleanup(self.broker.clean)
         self.broker.start()
         super().setUp()
-        self.await_coordinator()
 
     def more_properties(self):
         return {}
@@ -96,8 +95,8 @@ def fill(directory):
     return path
 
 
-class FullDirectory(CoordinatorsTest):
-    """The coordinators' logs are in a directory that fills up."""
+class OneDirectory(CoordinatorsTest):
+    """All logs are in a directory that fills up, and those of metadata in another one."""
 
     def more_properties(self):
         self.data = self.directory()
@@ -112,6 +111,8 @@ class FullDirectory(CoordinatorsTest):
     def make_room(self):
         self.filler.unlink()
 
+
+class FullDirectory(OneDirectory):
     def test_offsets_are_refused_and_those_that_are_stored_stay(self):
         topic, group = self.new_topic(), self.new_group()
         self.assertEqual(self.commit(group, topic, 1), codes.NONE)
@@ -201,6 +202,31 @@ class FullDirectory(CoordinatorsTest):
         self.assertEqual(one.settle(), "CompleteCommit" if committed else "CompleteAbort")
         self.assertEqual(self.stable(topic), 2)
         self.assertEqual(self.fetch_offsets(group, topic, 0, stable=True), {0: (7, 0) if committed else (-1, 0)})
+
+
+class FullFromTheStart(OneDirectory):
+    """Nobody had asked for coordinators before."""
+
+    def await_coordinators(self):
+        pass
+
+    def test_coordinators_are_there_when_there_is_room(self):
+        topic, group = self.new_topic(), self.new_group()
+        self.fill()
+        self.until_full(lambda: self.client.produce(topic, batch(b""), 0).errorCode)
+        one = self.producer(begun=False)
+        for _ in range(3):
+            for kind in (0, 1):
+                self.client.call("FindCoordinator", 4, keyType=kind, coordinatorKeys=[group])
+            self.assertIn(self.commit(group, topic, 1), REFUSED)
+            self.assertIn(one.init_once()[0], REFUSED)
+        self.make_room()
+        self.assertTrue(eventually(lambda: self.commit(group, topic, 2) == codes.NONE, ROOM_S))
+        self.assertTrue(eventually(lambda: one.init_once()[0] == codes.NONE, ROOM_S))
+        self.broker.kill()
+        self.come_back()
+        TransactionTest.await_coordinators(self)
+        self.assertEqual(self.committed(group, topic), (2, 0))
 
 
 class FullPartition(CoordinatorsTest):
