@@ -34,6 +34,7 @@ struct FetchPartition {
 
   /// Found at the last look-up; may be stale, its own flag says so.
   std::shared_ptr<Partition> partition;
+  std::string was_named;  ///< of a topic named by id that was here and is gone
 };
 
 /// What a client and this broker agreed to fetch again and again. Used by one request at a time: lock() it.

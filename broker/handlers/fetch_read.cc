@@ -23,14 +23,16 @@ FetchRead failed_read(const FetchPartition& wanted, ErrorCode error) {
 /// The partition of an entry, from what it remembers or by a look-up.
 ErrorCode locate(const ReplicaManager& replicas, FetchPartition& wanted, bool by_topic_id) {
   if (wanted.partition && wanted.partition->active()) return ErrorCode::none;
-  const bool was_there = wanted.partition != nullptr;
+  if (by_topic_id && wanted.partition) wanted.was_named = wanted.partition->name().topic;
   auto found =
       by_topic_id ? replicas.find(wanted.topic_id, wanted.index) : replicas.find(wanted.topic, wanted.index);
   wanted.partition = std::move(found.partition);
-  // A session that named an id which no longer exists under the same name: Kafka says that the two do not
-  // fit.
-  if (by_topic_id && was_there && found.error == ErrorCode::unknown_topic_id)
-    return ErrorCode::inconsistent_topic_id;
+  if (found.error == ErrorCode::unknown_topic_id && !wanted.was_named.empty()) {
+    // Who waits or has a session is told of the name, as by Kafka: some clients pass on to their users what
+    // they are told of an id that does not fit.
+    const bool is_there_again = replicas.find(wanted.was_named, wanted.index).partition != nullptr;
+    return is_there_again ? ErrorCode::inconsistent_topic_id : ErrorCode::unknown_topic_or_partition;
+  }
   return found.error;
 }
 
