@@ -4,6 +4,7 @@ import struct
 
 import apis
 import codes
+from base import eventually
 from groups import ClassicMember, ConsumerMember
 from records import TRANSACTIONAL, records_of
 from transactions import OFFSETS, ONGOING, TransactionTest
@@ -214,3 +215,18 @@ class Deletion(OffsetTest):
         self.assertEqual((got.errorCode, got.topics[0].partitions[0].errorCode), (codes.NONE, codes.NONE))
         self.finish(one)
         self.assertEqual(self.fetch_offsets(group, topic, 0), {0: (-1, 0)})
+
+    def test_a_topic_that_is_deleted_and_made_anew(self):
+        for committed in (True, False):
+            gone, kept, group = self.new_topic(), self.new_topic(), self.new_name("group")
+            one = self.producer()
+            self.assertEqual(one.commit_offsets(group, {gone: {0: 5}, kept: {0: 7}}),
+                             {(gone, 0): codes.NONE, (kept, 0): codes.NONE})
+            self.client.delete(gone)
+            self.assertTrue(eventually(lambda gone=gone, group=group: self.fetch_offsets(
+                group, gone, 0, stable=True) == {0: (-1, codes.NONE)}))
+            self.assertEqual(self.fetch_offsets(group, kept, 0, stable=True), {0: (-1, codes.UNSTABLE_OFFSET_COMMIT)})
+            self.client.create_usable(gone)
+            self.completed(one, committed)
+            self.assertEqual(self.fetch_offsets(group, gone, 0, stable=True), {0: (-1, codes.NONE)})
+            self.assertEqual(self.fetch_offsets(group, kept, 0, stable=True), {0: (7 if committed else -1, codes.NONE)})
