@@ -15,7 +15,7 @@
 namespace transactional {
 namespace {
 
-constexpr const char* transaction_timeout_ms = "60000";
+constexpr const char* transaction_timeout_ms = "15000";
 constexpr std::size_t copy_at_most = 10;  // records in one transaction
 constexpr int abort_every = 4;            // of the transactions one is aborted and done again
 

@@ -9,7 +9,7 @@ SEEN_TIMEOUT_S = 20
 ISOLATIONS = ("read_committed", "read_uncommitted")
 QUIET_S = 0.1  # after this long without a record there are no more
 COPY_AT_MOST = 10  # records in one transaction
-COPIER_TIMEOUT_MS = 60000
+COPIER_TIMEOUT_MS = 15000
 ABORT_EVERY = 4  # of the copier's transactions one is aborted and done again
 
 # How clients are set where their defaults are for wide networks.

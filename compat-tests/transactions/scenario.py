@@ -16,7 +16,8 @@ A client is a program. `COMMAND… BOOTSTRAP` is told a line at a time what to d
 `COMMAND… BOOTSTRAP ID GROUP SOURCE TARGET MODE SESSION_MS` is a copier: as a member of the group it copies records,
 each to the same partition of the other topic, some at a time in a transaction together with their offsets, aborts one
 of four such and does it again, and says `committed COUNT`, `aborted COUNT` or `failed WHY`. At the end of standard
-input it leaves and ends with 0.
+input it leaves and ends with 0. Its transactions time out after 15 s: when it is killed within one, nobody may read
+its group's offsets before that.
 """
 
 import pathlib

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-const copierTimeout = time.Minute
+const copierTimeout = 15 * time.Second
 
 func main() {
 	transactions.Run(transactions.Client{

@@ -36,7 +36,7 @@ public final class Transactions {
     private static final List<String> ISOLATIONS = List.of("read_committed", "read_uncommitted");
     private static final int COPY_AT_MOST = 10;
     private static final int ABORT_EVERY = 4;
-    private static final int COPIER_TIMEOUT_MS = 60_000;
+    private static final int COPIER_TIMEOUT_MS = 15_000;
     private static final long SEEN_TIMEOUT_MS = 20_000;
     private static final long QUIET_MS = 100;
     private static final long PAUSE_MS = 5;

@@ -13,7 +13,7 @@ import (
 	"github.com/IBM/sarama"
 )
 
-const copierTimeout = time.Minute
+const copierTimeout = 15 * time.Second
 
 func main() {
 	transactions.Run(transactions.Client{
