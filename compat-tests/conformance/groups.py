@@ -339,6 +339,11 @@ class OwnBrokerTest(GroupTest):
         return HOST, self.broker.port
 
 
+def protocols(*names, suffix=b""):
+    """Named ones, each with metadata of its own that nobody reads."""
+    return tuple((name, b"of " + name.encode() + suffix) for name in names)
+
+
 # What clients of the classic protocol put into metadata and assignments (ConsumerProtocol).
 
 def subscription(*topics, version=1, owned=None, generation=-1, rack=None):
