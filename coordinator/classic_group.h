@@ -119,9 +119,6 @@ class ClassicGroup final : public Group {
   /// A joiner of this type, with these protocols, fits in.
   bool supports(std::string_view type, const std::vector<ClassicMemberProtocol>& protocols) const;
 
-  /// Takes the topics from what the members say; begin_generation does so too.
-  void read_subscriptions();
-
   // --- members
 
   const Members& members() const { return members_; }
@@ -176,6 +173,9 @@ class ClassicGroup final : public Group {
   static std::unique_ptr<ClassicGroup> from_record(std::string id, const protocol::GroupMetadataValue& value);
 
  private:
+  /// Takes the topics from what the members say. They are those of the generation: a static member that comes
+  /// back with another subscription, and goes on with the share that it had, changes nothing.
+  void read_subscriptions();
   Record tombstone() const;
   void count_protocols(const ClassicMember& member, int change);
 

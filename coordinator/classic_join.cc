@@ -275,7 +275,6 @@ void ClassicProtocol::join_static_again(const Turn& turn, Joiner joiner, const s
 void ClassicProtocol::keep_static_member(const Turn& turn, ClassicMember& member, ClassicMember before,
                                          const std::string& former_leader, int16_t version) {
   ClassicGroup& group = turn.group;
-  group.read_subscriptions();
   const bool leads = version >= skip_assignment_since && group.is_leader(member.id);
   protocol::JoinGroupResponse response = joined(group, member, leads);
   response.skip_assignment = leads;
@@ -288,7 +287,6 @@ void ClassicProtocol::keep_static_member(const Turn& turn, ClassicMember& member
     cancel_member_timer(group, id);
     ClassicMember& old = group.rename(id, before.id);
     group.set_protocols(old, std::move(before.protocols));
-    group.read_subscriptions();
     old.client_id = std::move(before.client_id);
     old.client_host = std::move(before.client_host);
     old.rebalance_timeout = before.rebalance_timeout;

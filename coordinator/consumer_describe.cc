@@ -64,7 +64,7 @@ Described ConsumerProtocol::described(std::string_view group_id) const {
   answer.group_state = group->state_name();
   answer.group_epoch = group->epoch();
   answer.assignment_epoch = group->assignment_epoch();
-  answer.assignor_name = group->preferred_assignor().value_or(default_assignor());
+  answer.assignor_name = assignor_of(*group);
   for (const auto& [id, member] : group->members())
     answer.members.push_back(describe_member(member, group->target(id), *environment_.image));
   return answer;

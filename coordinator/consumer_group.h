@@ -86,10 +86,9 @@ class ConsumerGroup final : public Group {
   const std::map<std::string, int32_t>& regex_members() const { return regex_members_; }
   const std::map<std::string, ResolvedRegex>& resolved() const { return resolved_; }
   bool has_partition_metadata_record() const { return has_partition_metadata_record_; }
-  /// The assignor that most members ask for; nothing: nobody asks for one.
-  std::optional<std::string> preferred_assignor() const { return preferred_assignor(nullptr, nullptr); }
 
   // --- what it would be once `next` has taken the place of `old` (either may be null)
+  /// The assignor that most members ask for; nothing: nobody asks for one. The broker may not have it.
   std::optional<std::string> preferred_assignor(const ConsumerMember* old, const ConsumerMember* next) const;
   SubscriptionCounts subscriptions_with(const ConsumerMember* old, const ConsumerMember* next) const;
   std::map<std::string, int32_t> regex_members_with(const ConsumerMember* old,

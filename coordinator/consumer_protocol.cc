@@ -68,6 +68,13 @@ void ConsumerProtocol::metadata_changed(const metadata::MetadataChanges& changes
   }
 }
 
+std::string ConsumerProtocol::assignor_of(const ConsumerGroup& group, const ConsumerMember* old,
+                                          const ConsumerMember* next) const {
+  const auto& known = environment_.settings.consumer_assignors;
+  auto preferred = group.preferred_assignor(old, next);
+  return preferred && std::ranges::find(known, *preferred) != known.end() ? *preferred : known.front();
+}
+
 bool ConsumerProtocol::target_is_due(const ConsumerGroup& group, int32_t epoch, const Now& now) {
   if (group.assignment_epoch() >= epoch) return false;
   return group.assigned_at() == TimestampMs(0) ||

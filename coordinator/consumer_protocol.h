@@ -93,8 +93,11 @@ class ConsumerProtocol {
 
   /// The target assignment is older than `epoch` of the group, and so old that a new one may be made.
   bool target_is_due(const ConsumerGroup& group, int32_t epoch, const Now& now);
-  /// What is assigned with where nobody asks for anything.
-  const std::string& default_assignor() const { return environment_.settings.consumer_assignors.front(); }
+  /// What is assigned with, when one member is taken for another: what most ask for, if it is among those
+  /// that the broker has. (A log may name others: the setting was different, or it comes from a broker with
+  /// more.)
+  std::string assignor_of(const ConsumerGroup& group, const ConsumerMember* old = nullptr,
+                          const ConsumerMember* next = nullptr) const;
 
   void set_session_timer(const std::string& group_id, const std::string& member_id,
                          std::chrono::milliseconds timeout, const Now& now);

@@ -41,11 +41,8 @@ Checked<void> MemberUpdate::subscribe() {
   if (next_ && *next_ != old_) {
     records_.push_back(consumer_records::member_metadata(group_.id(), *next_));
     topics_changed_ = next_->topics != old_.topics;
-    if (next_->assignor != old_.assignor) {
-      const auto& by_default = protocol_.default_assignor();
-      assignor_changed_ = group_.preferred_assignor().value_or(by_default) !=
-                          group_.preferred_assignor(&old_, &*next_).value_or(by_default);
-    }
+    if (next_->assignor != old_.assignor)
+      assignor_changed_ = protocol_.assignor_of(group_) != protocol_.assignor_of(group_, &old_, &*next_);
   }
   return change_regex();
 }
@@ -152,8 +149,7 @@ void MemberUpdate::compute_target(Target& target) {
   }
   if (!added) add(member(), own);
 
-  const auto name = group_.preferred_assignor(&old_, &member()).value_or(protocol_.default_assignor());
-  const auto assignment = assignor_named(name)(input);
+  const auto assignment = assignor_named(protocol_.assignor_of(group_, &old_, &member()))(input);
   for (std::size_t i = 0; i < assignment.size(); ++i) {
     const auto& assigned = input.members[i];
     if (assigned.target == nullptr || *assigned.target != assignment[i])
