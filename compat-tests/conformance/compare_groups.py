@@ -31,8 +31,10 @@ from wire import WireError  # noqa: E402
 
 TOPICS = ("t1", "t2")
 PARTITIONS = 6
-PATIENT = {"broker.heartbeat.interval.ms": "1000", "broker.session.timeout.ms": "18000"}
 LONG_MS = 1_800_000
+# A restart of the other broker may last; members must still be there then.
+PATIENT = {"broker.heartbeat.interval.ms": "1000", "broker.session.timeout.ms": "18000",
+           "group.consumer.max.session.timeout.ms": str(LONG_MS), "group.consumer.session.timeout.ms": str(LONG_MS)}
 QUIET_S, LATE_S = 0.12, 2.0
 ID = re.compile(r"[-\w]*[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?<![-\w])[-\w]{22}(?![-\w])")
 

@@ -4,7 +4,7 @@ import unittest
 
 import apis
 import codes
-from groups import GroupTest, protocols
+from groups import GroupTest, protocols, subscription
 
 FIRST_STATIC = 5  # the first version of JoinGroup that knows of instances
 
@@ -155,6 +155,18 @@ class Static(GroupTest):
         self.assertEqual((got.errorCode, got.generationId), (0, 3))
         self.assertEqual({one.groupInstanceId: one.memberId for one in first.receive_join().members},
                          {"i1": first.id, "i2": again.id})
+
+    def test_what_the_generation_subscribes_to_stays(self):
+        first, second = self.new_topic(), self.new_topic()
+        member = self.member(self.new_group(), instance="i1", protocols=(("range", subscription(first)),))
+        member.join()
+        member.sync({member.id: b"share"})
+        again = self.member(member.group, instance="i1", protocols=(("range", subscription(second)),))
+        self.assertEqual(again.join().generationId, 1)
+        got = self.client.call("OffsetDelete", 0, groupId=member.group, topics=[
+            {"name": name, "partitions": [{"partitionIndex": 0}]} for name in (first, second)])
+        self.assertEqual({topic.name: topic.partitions[0].errorCode for topic in got.topics},
+                         {first: codes.GROUP_SUBSCRIBED_TO_TOPIC, second: codes.NONE})
 
 
 if __name__ == "__main__":
