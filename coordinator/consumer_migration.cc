@@ -158,15 +158,19 @@ void ConsumerProtocol::downgrade(const ConsumerGroup& group,
   } else {
     group.tombstones(decision.records);
   }
+  // A log that somebody else wrote may hold several members of one instance; one of them stays.
+  const auto add = [&classic](const ConsumerMember& member) {
+    if (member.instance_id && classic.find_static(*member.instance_id) != nullptr) return;
+    classic.add(classic_member(member), consumer_protocol_type);
+  };
   std::vector<std::string> ids;
   for (const auto& [id, member] : group.members()) {
     ids.push_back(id);
-    if (std::ranges::find(leaving, &member) == leaving.end())
-      classic.add(classic_member(member), consumer_protocol_type);
+    if (std::ranges::find(leaving, &member) == leaving.end()) add(member);
   }
   if (joining != nullptr) {
     ids.push_back(joining->id);
-    classic.add(classic_member(*joining), consumer_protocol_type);
+    add(*joining);
   }
   const std::string protocol = classic.select_protocol();
   protocol::GroupMetadataValue value;
