@@ -227,6 +227,7 @@ struct BrokerProcess::Parts {
   bool metadata_clean = false;
   bool loaded = false;                    ///< all logs are open
   std::atomic<bool> out_of_disks{false};  ///< no log directory is left
+  std::atomic<bool> verify_transactions{true};
   std::optional<storage::FilePool> files;
   std::optional<io::DiskPool> disk_pool;
   std::optional<storage::LogManager> logs;
@@ -433,10 +434,10 @@ Result<void> BrokerProcess::Parts::open_server() {
       .groups = *groups,
       .transactions = *transactions,
       .transaction_verifier = *transactions,
+      .verify_transactions = verify_transactions,
       .auto_create_topics = config.boolean("auto.create.topics.enable"),
       .delete_topics = config.boolean("delete.topic.enable"),
       .check_record_contents = config.boolean("log.validate.contents"),
-      .verify_transactions = config.boolean("transaction.partition.verification.enable"),
       .fetch_bytes_max = static_cast<int32_t>(config.integer("fetch.max.bytes")),
   });
   dispatcher.emplace(*services);
@@ -467,6 +468,10 @@ void BrokerProcess::Parts::follow_settings() {
           limiter->refine(change, std::move(limits));
         });
       });
+  const std::string verify = "transaction.partition.verification.enable";
+  dynamic_settings->follow({verify}, [this, verify](const metadata::BrokerConfigView& settings) {
+    verify_transactions = settings.boolean(verify);
+  });
 }
 
 Result<void> BrokerProcess::Parts::join_cluster() {

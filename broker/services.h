@@ -47,12 +47,13 @@ struct Services {
   TransactionCoordinator& transactions;
   /// Asked before the first batch of a transaction is appended.
   TransactionVerifier& transaction_verifier;
+  /// transaction.partition.verification.enable, as it is now; a request asks once.
+  const std::atomic<bool>& verify_transactions;
 
   // Settings that every request asks for, read once.
   bool auto_create_topics = true;
   bool delete_topics = true;
   bool check_record_contents = true;
-  bool verify_transactions = true;
   int32_t fetch_bytes_max = 57'671'680;
 };
 

@@ -11,7 +11,6 @@ TransactionSettings TransactionSettings::of(const metadata::StaticConfig& config
       .id_expiration = milliseconds("transactional.id.expiration.ms"),
       .abort_interval = milliseconds("transaction.abort.timed.out.transaction.cleanup.interval.ms"),
       .expiration_interval = milliseconds("transaction.remove.expired.transaction.cleanup.interval.ms"),
-      .verify_partitions = config.boolean("transaction.partition.verification.enable"),
   };
 }
 

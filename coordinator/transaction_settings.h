@@ -14,8 +14,7 @@ struct TransactionSettings {
   std::chrono::milliseconds
       abort_interval{};  ///< transaction.abort.timed.out.transaction.cleanup.interval.ms
   std::chrono::milliseconds
-      expiration_interval{};      ///< transaction.remove.expired.transaction.cleanup.interval.ms
-  bool verify_partitions = true;  ///< transaction.partition.verification.enable
+      expiration_interval{};  ///< transaction.remove.expired.transaction.cleanup.interval.ms
 
   static TransactionSettings of(const metadata::StaticConfig& config);
 };

@@ -55,7 +55,7 @@ ProduceTransaction::ProduceTransaction(const ProduceRequest& request, const Rule
   std::size_t nth = 0;
   for (const auto& topic : request.topic_data)
     for (const auto& data : topic.partition_data) {
-      verdicts_.emplace_back().check.must_be_verified = rules_.verify;
+      verdicts_.emplace_back().check.must_be_verified = true;
       const auto batch = transactional_batch(data);
       // A partition that is not here is refused by whoever appends.
       auto partition = batch && batch->has_producer_id() ? find(topic, PartitionIndex{data.index}) : nullptr;

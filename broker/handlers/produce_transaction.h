@@ -24,7 +24,8 @@ class ProduceTransaction {
  public:
   struct Rules {
     int16_t version = 0;
-    /// transaction.partition.verification.enable; from v12 on partitions are added in any case.
+    /// transaction.partition.verification.enable; from v12 on partitions are added, and the answer
+    /// waited for, in any case.
     bool verify = true;
   };
   using Topic = protocol::ProduceRequest::TopicProduceData;

@@ -7,6 +7,7 @@ import codes
 from base import TARGET, Broker, Client, ConformanceTest, eventually
 from client import ConnectionClosed
 from records import GZIP, batch, split
+from transactions import OFFSETS, OwnBrokerTransactionTest
 
 TOPIC, BROKER = 2, 4
 SET, DELETE = 0, 1
@@ -176,6 +177,76 @@ class OfBrokers(Changing):
         with_this = Client(self.address)
         self.assertTrue(eventually(lambda: not self.is_let_in()))
         with_this.close()
+
+
+class OfTransactions(OwnBrokerTransactionTest, Changing):
+    """`transaction.partition.verification.enable`, for partitions and for a group's offsets."""
+
+    VERIFICATION = "transaction.partition.verification.enable"
+
+    def setUp(self):
+        super().setUp()
+        self.topic, self.group = self.new_topic(3), self.new_name("group")
+        self.addCleanup(lambda: self.alter(BROKER, "", (self.VERIFICATION, None)))
+
+    def unverified(self):
+        """What a producer is told that has added nothing to its transaction: of records, of offsets."""
+        one = self.producer(1)
+        offsets = one.commit_offsets(self.group, {self.topic: {0: 1}}, version=4)
+        return one.send(self.topic, 0, version=11)[0], *offsets.values()
+
+    def set_verification(self, value):
+        self.alter(BROKER, "", (self.VERIFICATION, value))
+        expected = (codes.NONE,) * 2 if value == "false" else (codes.TRANSACTION_ABORTABLE,) * 2
+        self.assertTrue(self.await_effect(lambda: self.unverified() == expected), value)
+
+    def test_it_is_in_force_at_once(self):
+        self.assertEqual(self.unverified(), (codes.TRANSACTION_ABORTABLE,) * 2)
+        for value in ("false", "true", "false", None):
+            self.set_verification(value)
+
+    def test_without_it_nobody_asks_the_coordinator_about_producers_of_version_1(self):
+        self.set_verification("false")
+        for version in (8, 11):
+            one = self.producer(1)
+            self.assertEqual(one.send(self.topic, 1, version=version, name="nobody")[0], codes.NONE)
+            self.assertEqual(one.send(self.topic, 1, version=version, sequence=1)[0], codes.NONE)
+            self.assertEqual(one.state(), "Empty")
+        for version in range(5):
+            one = self.producer(1)
+            self.assertEqual([*one.commit_offsets(self.group, {self.topic: {1: 1}}, version=version).values()], [codes.NONE])
+            self.assertEqual(one.state(), "Empty")
+            # What is known in the partition is held against it all the same.
+            newer = one.id, 5
+            self.assertEqual([*one.commit_offsets(self.group, {self.topic: {1: 1}}, version=version,
+                                                  identity=newer).values()], [codes.NONE])
+            self.assertEqual([*one.commit_offsets(self.group, {self.topic: {1: 1}}, version=version).values()],
+                             [codes.INVALID_PRODUCER_EPOCH])
+        self.assertEqual(self.fetch_offsets(self.group, self.topic, 1, stable=True), {1: (-1, codes.UNSTABLE_OFFSET_COMMIT)})
+
+    def test_without_it_partitions_of_version_2_are_added_all_the_same(self):
+        self.set_verification("false")
+        one = self.producer(2)
+        self.sent(one, self.topic, 2)
+        self.assertEqual([*one.commit_offsets(self.group, {self.topic: {2: 7}}).values()], [codes.NONE])
+        self.assertEqual({each.topic: each.partitions for each in one.describe().topics}, {self.topic: [2], OFFSETS: [0]})
+        self.assertEqual(one.send(self.topic, 0, sequence=5)[0], codes.OUT_OF_ORDER_SEQUENCE_NUMBER)
+        stranger = self.producer(2)
+        self.assertEqual(stranger.send(self.topic, 1, name="nobody")[0], codes.INVALID_PRODUCER_ID_MAPPING)
+        self.completed(one)
+        self.assertEqual(self.fetch_offsets(self.group, self.topic, 2)[2], (7, codes.NONE))
+
+    def test_a_transaction_that_began_without_it_goes_on_with_it(self):
+        self.set_verification("false")
+        one, two = self.producer(1), self.producer(2)
+        for each in (one, two):
+            self.sent(each, self.topic, 0)
+        self.set_verification("true")
+        for each in (one, two):
+            self.sent(each, self.topic, 0)
+        self.assertEqual(one.send(self.topic, 1)[0], codes.TRANSACTION_ABORTABLE)
+        self.sent(two, self.topic, 1)
+        self.completed(two)
 
 
 if __name__ == "__main__":
