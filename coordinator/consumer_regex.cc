@@ -29,6 +29,11 @@ std::string in_re2(std::string_view regex) {
     } else if (rest[0] == '\\' && rest.size() > 1) {
       quoted = rest[1] == 'Q';
       text += regex[i++];
+      // A single byte to RE2. To RE2/J it is nothing, as this is to both.
+      if (!in_class && regex[i] == 'C') {
+        text += '8';
+        continue;
+      }
     } else if (in_class) {
       in_class = rest[0] != ']';
     } else if (rest[0] == '[') {
@@ -197,18 +202,25 @@ const char* words_of(RE2::ErrorCode error) {
   }
 }
 
-}  // namespace
-
-std::expected<void, std::string> check_regex(std::string_view regex) {
+std::expected<std::unique_ptr<RE2>, std::string> checked(std::string_view regex) {
   const auto refused = [](RE2::ErrorCode error) { return std::unexpected(std::string(words_of(error))); };
   if (regex.size() > protocol::string_bytes_max) return refused(RE2::ErrorPatternTooLarge);
   const WrittenOutSize written_out(regex);
   if (written_out.repeated() > repetitions_max) return refused(RE2::ErrorRepeatSize);
   // As much as the longest that has no repetitions.
   if (written_out.value() > protocol::string_bytes_max) return refused(RE2::ErrorPatternTooLarge);
-  const auto expression = compiled(regex);
+  auto expression = compiled(regex);
   // RE2 calls a group that is never closed a missing parenthesis, whatever stands in it.
   if (!expression->ok()) return refused(expression->error_code());
+  if (expression->NamedCapturingGroups().size() != expression->CapturingGroupNames().size())
+    return std::unexpected("duplicate capture group name");
+  return expression;
+}
+
+}  // namespace
+
+std::expected<void, std::string> check_regex(std::string_view regex) {
+  if (auto expression = checked(regex); !expression) return std::unexpected(std::move(expression.error()));
   return {};
 }
 
@@ -225,9 +237,11 @@ std::map<std::string, std::vector<std::string>> resolve_regexes(const std::set<s
   return matched;
 }
 
-std::function<bool(std::string_view)> matcher_of(std::string_view regex) {
-  return [expression = std::shared_ptr<const RE2>(compiled(regex))](std::string_view text) {
-    return RE2::FullMatch(text, *expression);
+std::expected<std::function<bool(std::string_view)>, std::string> matcher_of(std::string_view regex) {
+  auto expression = checked(regex);
+  if (!expression) return std::unexpected(std::move(expression.error()));
+  return [kept = std::shared_ptr<const RE2>(std::move(*expression))](std::string_view text) {
+    return RE2::FullMatch(text, *kept);
   };
 }
 

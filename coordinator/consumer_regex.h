@@ -21,7 +21,7 @@ std::expected<void, std::string> check_regex(std::string_view regex);
 std::map<std::string, std::vector<std::string>> resolve_regexes(const std::set<std::string>& regexes,
                                                                 const metadata::MetadataImage& image);
 
-/// Whether a text is matched as a whole. `regex` must have passed check_regex.
-std::function<bool(std::string_view)> matcher_of(std::string_view regex);
+/// Whether a text is matched as a whole; from any thread. What is wrong, as from check_regex.
+std::expected<std::function<bool(std::string_view)>, std::string> matcher_of(std::string_view regex);
 
 }  // namespace barnabas::coordinator

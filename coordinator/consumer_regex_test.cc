@@ -63,6 +63,14 @@ TEST(ConsumerRegex, what_looks_like_a_repetition_and_is_none_counts_once) {
     EXPECT_EQ(wrong_with(repeated(part, 800)), "nothing") << part;
 }
 
+TEST(ConsumerRegex, what_only_one_of_the_two_dialects_knows_is_refused) {
+  EXPECT_EQ(wrong_with("(?<x>a)(?<x>b)"), "duplicate capture group name");
+  EXPECT_EQ(wrong_with("(?<x>a)(?P<x>b)"), "duplicate capture group name");
+  EXPECT_EQ(wrong_with("(?<x>a)(?<y>b)"), "nothing");
+  EXPECT_EQ(wrong_with("a\\C"), "invalid escape sequence");
+  EXPECT_EQ(wrong_with("\\\\C\\Q\\C\\E"), "nothing");
+}
+
 TEST(ConsumerRegex, whatever_it_is_it_takes_little_time_and_memory) {
   const std::string letters = "[\\pL\\PN]";
   for (const std::string& hostile :

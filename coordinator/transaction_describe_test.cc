@@ -28,9 +28,10 @@ class ListTransactions : public ::testing::Test {
   }
 
   std::string list(const ListTransactionsRequest& request) {
+    const auto filter = TransactionFilter::of(request);
+    if (!filter) return std::to_string(static_cast<int>(filter.error()));
     auto [reply, answer] = reply_and_answer<std::vector<ListTransactionsResponse::TransactionState>>();
-    scene_.carry_out(scene_.shard().list(scene_.context(2), request, std::move(reply)));
-    if (answer->refused() != ErrorCode::none) return std::to_string(static_cast<int>(answer->refused()));
+    scene_.carry_out(scene_.shard().list(scene_.context(2), *filter, std::move(reply)));
     std::vector<std::string> listed;
     for (const auto& one : answer->response())
       listed.push_back(one.transactional_id.str() + "=" + one.transaction_state.str() + "/" +
@@ -70,6 +71,14 @@ TEST_F(ListTransactions, by_state_takes_the_names_to_the_letter) {
   EXPECT_EQ(list_states({"ongoing"}), "");
   EXPECT_EQ(list_states({"Nonsense", "Empty"}), "empty=Empty/1000");
   EXPECT_EQ(list_states({"Dead"}), "");
+}
+
+TEST_F(ListTransactions, tells_of_states_that_nobody_knows_each_once_in_their_order) {
+  ListTransactionsRequest request;
+  for (const char* name : {"b", "Empty", "", "b", "a", "empty", ""}) request.state_filters.emplace_back(name);
+  const auto filter = TransactionFilter::of(request);
+  ASSERT_TRUE(filter);
+  EXPECT_EQ(filter->unknown_states(), (std::vector<std::string_view>{"b", "", "a", "empty"}));
 }
 
 TEST_F(ListTransactions, by_producer_id) {

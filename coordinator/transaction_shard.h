@@ -16,6 +16,7 @@
 #include "coordinator/shard_environment.h"
 #include "coordinator/timers.h"
 #include "coordinator/transaction.h"
+#include "coordinator/transaction_filter.h"
 #include "coordinator/transaction_settings.h"
 #include "metadata/publisher.h"
 #include "protocol/error_code.h"
@@ -26,7 +27,6 @@
 #include "protocol/messages/end_txn_response.h"
 #include "protocol/messages/init_producer_id_request.h"
 #include "protocol/messages/init_producer_id_response.h"
-#include "protocol/messages/list_transactions_request.h"
 #include "protocol/messages/list_transactions_response.h"
 
 namespace barnabas::coordinator {
@@ -133,8 +133,8 @@ class TransactionShard {
   /// The answer has its error in it.
   Decision describe(std::string_view transactional_id,
                     Reply<protocol::DescribeTransactionsResponse::TransactionState> reply) const;
-  /// Those of this shard that the filters let through.
-  Decision list(const RequestContext& context, const protocol::ListTransactionsRequest& request,
+  /// Those of this shard that the filter lets through.
+  Decision list(const RequestContext& context, const TransactionFilter& filter,
                 Reply<std::vector<protocol::ListTransactionsResponse::TransactionState>> reply) const;
 
  private:
