@@ -39,8 +39,6 @@ Progress EndTransaction::attempt(TransactionTurn& turn) {
   if (transactional_id().empty()) return refuse(turn, ErrorCode::invalid_request);
   if (!turn.transaction()) return refuse(turn, ErrorCode::invalid_producer_id_mapping);
   const bool gives_epoch = version_ >= 5;
-  // The log could not keep what came of it: its values know nothing of versions yet.
-  if (gives_epoch && turn.server_version() == 0) return refuse(turn, ErrorCode::unsupported_version);
   return gives_epoch ? end_with_new_epoch(turn, *turn.transaction()) : end(turn, *turn.transaction());
 }
 
@@ -79,6 +77,8 @@ Progress EndTransaction::end_with_new_epoch(TransactionTurn& turn, const Transac
 }
 
 Progress EndTransaction::decide_with_new_epoch(TransactionTurn& turn, const Transaction& current) {
+  // The log could not keep what came of it: its values know nothing of versions yet.
+  if (turn.server_version() == 0) return refuse(turn, ErrorCode::unsupported_version);
   ProducerId next = no_producer_id;
   if (current.epochs_are_used_up()) {
     const auto given = turn.take_new_producer_id();

@@ -173,7 +173,11 @@ TEST(EndTxn, goes_by_the_version_of_the_request_whatever_added_the_partitions) {
 TEST(EndTxn, of_version_2_is_not_to_be_had_before_the_log_knows_of_versions) {
   TransactionScene scene(0);
   const Producer producer = scene.init("a");
+  EXPECT_EQ(told(scene.ask_end("a", producer, commit, 5)), "48");
+  EXPECT_EQ(told(scene.ask_end("a", producer, abort, 5)), "35");
   scene.add("a", producer, "t", {0}, 3);
+  EXPECT_EQ(told(scene.ask_end("a", {ProducerId(7), ProducerEpoch(0)}, commit, 5)), "49");
+  EXPECT_EQ(told(scene.ask_end("a", {producer.id, ProducerEpoch(3)}, commit, 5)), "90");
   EXPECT_EQ(told(scene.ask_end("a", producer, commit, 5)), "35");
   EXPECT_EQ(told(scene.ask_end("a", producer, commit, 4)), "0");
 }
