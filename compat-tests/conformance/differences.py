@@ -56,6 +56,8 @@ _TABLE = {
     "last-epoch-once-more": {"kafka": codes.UNKNOWN_SERVER_ERROR, "barnabas": codes.NONE},
     # Epochs and ids of markers that nobody has; Kafka's appending code throws.
     "impossible-marker": {"kafka": codes.UNKNOWN_SERVER_ERROR, "barnabas": codes.INVALID_REQUEST},
+    # Whether a transaction ends of which a partition refuses the marker, because it has seen one of a later epoch.
+    "marker-kept-out": {"kafka": False, "barnabas": True},
     # AddPartitionsToTxn of no transaction, WriteTxnMarkers with a partition twice: Kafka never answers.
     "transactions-unanswered": {"kafka": False, "barnabas": True},
     # After a batch of an epoch to come was refused, Kafka refuses what the producer sends until its transaction ends.

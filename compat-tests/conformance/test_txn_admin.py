@@ -97,7 +97,7 @@ class List(TransactionTest):
                 self.assertEqual(self.listed(transactionalIdPattern=pattern), expected)
 
     def test_patterns_that_are_none(self):
-        for pattern in ("[", "(", "a(?=b)", r"(?<x>t)\1", "*"):
+        for pattern in ("[", "(", "a(?=b)", r"(?<x>t)\1", "*", "(?<x>a)(?<x>b)", r"\C", "(?z)a"):
             got = self.client.call("ListTransactions", 2, stateFilters=["Nope"], producerIdFilters=[],
                                    transactionalIdPattern=pattern)
             self.assertEqual((got.errorCode, got.unknownStateFilters, got.transactionStates),
@@ -224,6 +224,28 @@ class Markers(TransactionTest):
         if differ("transactions-unanswered"):
             topic = self.new_topic()
             self.assertEqual(self.write_markers((784, 0, True, {topic: [0, 0]}, 1, 1)), {(784, topic, 0): codes.NONE})
+
+    def test_one_of_an_epoch_to_come_keeps_the_coordinators_own_out(self):
+        for one in self.both():
+            for commits in (True, False):
+                with self.subTest(version=one.version, commits=commits):
+                    topic = self.new_topic(2)
+                    one.init()
+                    self.begin(one, topic, 0, 1)
+                    to_come = one.epoch + 5
+                    self.write_markers((one.id, to_come, False, {topic: [0]}, 0, 0))
+                    told = one.end_once(commits)
+                    self.assertEqual(told if one.version == 1 else told[0], codes.NONE)
+                    state = "Commit" if commits else "Abort"
+                    ended = eventually(lambda one=one, state=state: one.state() == f"Complete{state}",
+                                       timeout_s=10 if differ("marker-kept-out") else 1)
+                    self.assertEqual(ended, differ("marker-kept-out"))
+                    self.assertEqual(self.controls(topic, 0)[-1], (False, one.id, to_come))
+                    self.assertEqual(self.controls(topic, 1)[-1][:2], (commits, one.id))
+                    if not ended:
+                        self.assertEqual((one.state(), one.init_once()[0]),
+                                         (f"Prepare{state}", codes.CONCURRENT_TRANSACTIONS))
+                        return
 
 
 class Coordinator(TransactionTest):
