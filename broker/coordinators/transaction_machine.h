@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <latch>
@@ -13,6 +14,7 @@
 
 #include "broker/coordinators/runtime_test_support.h"
 #include "broker/coordinators/transaction_coordinator.h"
+#include "broker/services.h"
 #include "cluster/broker_lifecycle.h"
 #include "cluster/local_gateway.h"
 #include "protocol/messages/list_transactions_response.h"
@@ -57,11 +59,14 @@ class TransactionMachine {
   }
   TransactionCoordinator& transactions() { return *now_->transactions; }
   GroupCoordinator& groups() { return *now_->groups; }
+  void set_verification(bool on) { now_->verify_transactions = on; }
   /// As the broker's stop does before all else.
   void stop_coordinators() {
     now_->transactions->stop();
     now_->groups->stop();
   }
+  /// What handlers work with.
+  Services& services() { return *now_->services; }
   metadata::MetadataImagePtr image() { return now_->publisher.current(); }
 
   bool create_topic(const std::string& name, int32_t partitions) {
@@ -314,6 +319,21 @@ class TransactionMachine {
                                                 {},
                                                 storage->usable_directories(),
                                                 BrokerEpoch{-1}});
+      services.emplace(Services{.node = node,
+                                .cluster_id = "cluster",
+                                .listeners = {{"PLAINTEXT", "localhost", 9092, 0}},
+                                .config = config,
+                                .metadata = publisher,
+                                .controller = *gateway,
+                                .replicas = *replicas,
+                                .logs = *storage,
+                                .disk_pool = pool,
+                                .fetch_sessions = fetch_sessions,
+                                .producer_ids = *producer_ids,
+                                .groups = *groups,
+                                .transactions = *transactions,
+                                .transaction_verifier = *transactions,
+                                .verify_transactions = verify_transactions});
       if (!lifecycle->register_broker() || !lifecycle->unfence()) return false;
       groups->begin();
       transactions->begin();
@@ -339,6 +359,9 @@ class TransactionMachine {
     std::optional<ProducerIds> producer_ids;
     std::optional<GroupCoordinator> groups;
     std::optional<TransactionCoordinator> transactions;
+    FetchSessionCache fetch_sessions{10, 1};
+    std::atomic<bool> verify_transactions{true};
+    std::optional<Services> services;
     std::optional<cluster::BrokerLifecycle> lifecycle;
   };
 
