@@ -16,7 +16,7 @@ FilePool::~FilePool() {
 }
 
 void FilePool::Slot::release() {
-  if (pool_ != nullptr) pool_->remove(*this);
+  if (FilePool* pool = pool_.load(std::memory_order_acquire)) pool->remove(*this);
 }
 
 std::shared_ptr<io::File> FilePool::find(Slot& slot) {
@@ -50,7 +50,7 @@ void FilePool::put(Slot& slot, std::shared_ptr<io::File> file) {
     unlink(slot);
     --open_files_;
   }
-  slot.pool_ = this;
+  slot.pool_.store(this, std::memory_order_release);
   slot.file_ = std::move(file);
   link_newest(slot);
   ++open_files_;

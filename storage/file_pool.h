@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,12 +28,14 @@ class FilePool {
     Slot(const Slot&) = delete;
     Slot& operator=(const Slot&) = delete;
 
-    /// Gives the place back; the next use opens the file again (after a rename, with its new name).
+    /// Gives the place back, also while others use the slot; the next use opens the file again (after a
+    /// rename, with its new name).
     void release();
 
    private:
     friend class FilePool;
-    FilePool* pool_ = nullptr;
+    /// Once a file was put here. Not under the pool's lock, which is reached through it only.
+    std::atomic<FilePool*> pool_{nullptr};
     std::shared_ptr<io::File> file_;
     Slot* newer_ = nullptr;
     Slot* older_ = nullptr;

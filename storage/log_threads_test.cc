@@ -119,5 +119,20 @@ TEST_F(LogThreadsTest, truncation_runs_beside_readers_and_flushes) {
   EXPECT_EQ(log.offsets().size(), 300u);
 }
 
+TEST(FilePoolThreads, a_file_is_opened_for_the_first_time_while_its_place_is_given_up) {
+  io::FakeDisk disk;
+  ASSERT_TRUE(disk.create_directories("/d"));
+  ASSERT_TRUE(disk.open("/d/file", io::OpenMode::create));
+  FilePool pool(disk, 2);
+  for (int round = 0; round < 200; ++round) {
+    FilePool::Slot slot;
+    std::thread reader(
+        [&] { EXPECT_TRUE(pool.get(slot, io::OpenMode::read, [] { return std::string("/d/file"); })); });
+    slot.release();
+    reader.join();
+  }
+  EXPECT_EQ(pool.open_files(), 0U);
+}
+
 }  // namespace
 }  // namespace barnabas::storage
