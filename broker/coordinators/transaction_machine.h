@@ -235,15 +235,12 @@ class TransactionMachine {
     return false;
   }
 
-  /// Values of records and names of markers, in order.
-  std::vector<std::string> content(const std::string& topic, int32_t index = 0) {
-    std::vector<std::string> found;
-    const auto where = partition(topic, index);
-    if (where == nullptr) return {"not here"};
-    storage::Log& log = where->log();
+  /// Tells `see` of the records below `end`, in order, each with its batch.
+  template <class See>
+  static void for_each_record(storage::Log& log, Offset end, See&& see) {
     Offset next = log.log_start_offset();
-    while (next < log.log_end_offset()) {
-      const auto read = log.read(next, 1 << 20, log.log_end_offset(), true);
+    while (next < end) {
+      const auto read = log.read(next, 1 << 20, end, true);
       EXPECT_TRUE(read);
       if (!read || read->slice.length == 0) break;
       std::vector<std::byte> bytes(read->slice.length);
@@ -254,11 +251,20 @@ class TransactionMachine {
         next = batch.next_offset();
         protocol::RecordReader reader(batch);
         protocol::RecordView record;
-        while (reader.next(record).value_or(false))
-          found.push_back(batch.is_control() ? (record.key()->back() == std::byte{1} ? "commit" : "abort")
-                                             : std::string(as_text(record.value().value_or(ByteView()))));
+        while (reader.next(record).value_or(false)) see(batch, record);
       }
     }
+  }
+
+  /// Values of records and names of markers, in order.
+  std::vector<std::string> content(const std::string& topic, int32_t index = 0) {
+    std::vector<std::string> found;
+    const auto where = partition(topic, index);
+    if (where == nullptr) return {"not here"};
+    for_each_record(where->log(), where->log().log_end_offset(), [&](const auto& batch, const auto& record) {
+      found.push_back(batch.is_control() ? (record.key()->back() == std::byte{1} ? "commit" : "abort")
+                                         : std::string(as_text(record.value().value_or(ByteView()))));
+    });
     return found;
   }
   /// Nobody waits for the end of a transaction there.

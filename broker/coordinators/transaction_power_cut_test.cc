@@ -47,28 +47,13 @@ std::vector<std::string> committed_values(const std::shared_ptr<Partition>& part
   std::ranges::sort(*aborted, {}, &storage::AbortedTransaction::first_offset);
   auto next_aborted = aborted->begin();
   std::set<ProducerId> skipped;
-  Offset next = log.log_start_offset();
-  while (next < end) {
-    const auto read = log.read(next, 1 << 20, end, true);
-    EXPECT_TRUE(read);
-    if (!read || read->slice.length == 0) break;
-    std::vector<std::byte> bytes(read->slice.length);
-    EXPECT_TRUE(read->slice.file->read_at(bytes, read->slice.position));
-    protocol::BatchIterator batches(bytes);
-    while (batches.next() == protocol::BatchIterator::Step::batch) {
-      const auto& batch = batches.batch();
-      next = batch.next_offset();
-      for (; next_aborted != aborted->end() && next_aborted->first_offset < next; ++next_aborted)
-        skipped.insert(next_aborted->producer_id);
-      protocol::RecordReader reader(batch);
-      protocol::RecordView record;
-      while (reader.next(record).value_or(false)) {
-        if (batch.is_control() && record.key()->back() == std::byte{0}) skipped.erase(batch.producer_id());
-        if (!batch.is_control() && !skipped.contains(batch.producer_id()))
-          values.emplace_back(as_text(record.value().value_or(ByteView())));
-      }
-    }
-  }
+  TransactionMachine::for_each_record(log, end, [&](const auto& batch, const auto& record) {
+    for (; next_aborted != aborted->end() && next_aborted->first_offset < batch.next_offset(); ++next_aborted)
+      skipped.insert(next_aborted->producer_id);
+    if (batch.is_control() && record.key()->back() == std::byte{0}) skipped.erase(batch.producer_id());
+    if (!batch.is_control() && !skipped.contains(batch.producer_id()))
+      values.emplace_back(as_text(record.value().value_or(ByteView())));
+  });
   return values;
 }
 
