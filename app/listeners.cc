@@ -8,10 +8,13 @@
 #include <optional>
 #include <set>
 
+#include "security/security_protocol.h"
+
 namespace barnabas::app {
 namespace {
 
-using network::SecurityProtocol;
+using security::security_protocol;
+using security::SecurityProtocol;
 
 struct Endpoint {
   std::string listener;
@@ -24,14 +27,6 @@ std::string upper(std::string_view text) {
   std::ranges::transform(result, result.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return result;
-}
-
-std::optional<SecurityProtocol> security_protocol(std::string_view name) {
-  const std::string wanted = upper(name);
-  for (const auto protocol : {SecurityProtocol::plaintext, SecurityProtocol::ssl,
-                              SecurityProtocol::sasl_plaintext, SecurityProtocol::sasl_ssl})
-    if (network::to_string(protocol) == wanted) return protocol;
-  return std::nullopt;
 }
 
 /// "NAME://host:port"; the host may be empty or in brackets.
@@ -88,7 +83,7 @@ Result<SecurityProtocol> protocol_of(const std::map<std::string, SecurityProtoco
                                         listener + ":PLAINTEXT to listener.security.protocol.map");
   if (*protocol != SecurityProtocol::plaintext)
     return fail(ErrorKind::unsupported,
-                "listeners: listener " + listener + " wants " + std::string(network::to_string(*protocol)) +
+                "listeners: listener " + listener + " wants " + std::string(security::to_string(*protocol)) +
                     "; this version serves PLAINTEXT only, and does not serve openly what was protected. "
                     "Take the listener "
                     "off listeners and advertised.listeners if its clients may do without");

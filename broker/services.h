@@ -14,10 +14,16 @@
 #include "metadata/static_config.h"
 #include "storage/log_manager.h"
 
+namespace barnabas::security {
+class Authorizer;
+}
+
 namespace barnabas::broker {
 
+class Authentication;
 class GroupCoordinator;
 class ProducerIds;
+class Quotas;
 class TransactionCoordinator;
 class TransactionVerifier;
 
@@ -49,6 +55,11 @@ struct Services {
   TransactionVerifier& transaction_verifier;
   /// transaction.partition.verification.enable, as it is now; a request asks once.
   const std::atomic<bool>& verify_transactions;
+  /// Null: none is configured, and everybody may do everything.
+  security::Authorizer* authorizer = nullptr;
+  /// Null: no listener asks for SASL.
+  Authentication* authentication = nullptr;
+  Quotas* quotas = nullptr;
 
   // Settings that every request asks for, read once.
   bool auto_create_topics = true;

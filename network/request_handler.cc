@@ -6,20 +6,6 @@
 
 namespace barnabas::network {
 
-std::string_view to_string(SecurityProtocol protocol) {
-  switch (protocol) {
-    case SecurityProtocol::plaintext:
-      return "PLAINTEXT";
-    case SecurityProtocol::ssl:
-      return "SSL";
-    case SecurityProtocol::sasl_plaintext:
-      return "SASL_PLAINTEXT";
-    case SecurityProtocol::sasl_ssl:
-      return "SASL_SSL";
-  }
-  return "UNKNOWN";
-}
-
 std::string ConnectionContext::peer() const {
   const bool bracket = peer_address.find(':') != std::string::npos;
   return (bracket ? "[" + peer_address + "]" : peer_address) + ":" + std::to_string(peer_port);

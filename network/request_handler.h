@@ -9,15 +9,14 @@
 #include "base/clock.h"
 #include "network/frame.h"
 #include "network/outgoing_frame.h"
+#include "security/principal.h"
+#include "security/security_protocol.h"
 
 namespace barnabas::network {
 
 class EventLoop;
 
-enum class SecurityProtocol : uint8_t { plaintext, ssl, sasl_plaintext, sasl_ssl };
-
-/// "PLAINTEXT", "SSL", …
-std::string_view to_string(SecurityProtocol protocol);
+using security::SecurityProtocol;
 
 /// What is known of one connection. Everything but `id` … `loop` belongs to the request handler and may be
 /// used only on the connection's loop; the rest never changes.
@@ -31,10 +30,12 @@ struct ConnectionContext {
   SecurityProtocol security_protocol = SecurityProtocol::plaintext;
   EventLoop* loop = nullptr;  ///< where the connection lives; its timers and posts run on the same thread
 
-  std::string principal = "User:ANONYMOUS";
+  /// Set when the handshake or the authentication ends, before any request reaches the broker's handlers.
+  security::Principal principal{};
   std::string client_software_name = "unknown";  ///< set by the handler of ApiVersions (KIP-511)
   std::string client_software_version = "unknown";
-  std::any broker_state;  ///< whatever the broker keeps per connection
+  std::any broker_state;    ///< whatever the broker keeps per connection
+  std::any authentication;  ///< where the connection stands with its SASL exchange
   /// True once the connection is closed; answers are then dropped.
   bool closed = false;
 
