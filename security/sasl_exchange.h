@@ -24,14 +24,18 @@ struct SaslStep {
   std::string reason{};  ///< for the log, with no secret either; empty: the message says it all
 };
 
-/// The server's side of one authentication by one mechanism (RFC 4422). Pure: no socket, no clock, and
-/// nothing that waits. Used on one thread at a time.
+/// The server's side of one authentication by one mechanism (RFC 4422). Pure: no socket, no clock, and, but
+/// for those that may_block(), nothing that waits. Used on one thread at a time.
 class SaslExchange {
  public:
   virtual ~SaslExchange() = default;
 
   /// The client's next message, of any bytes. Not to be called after complete or failed.
   virtual SaslStep respond(ByteView message, TimestampMs now) = 0;
+
+  /// Whether respond() may wait for a device, as Kerberos does that reads its key table: then it belongs on
+  /// the disk pool, while the connection starts nothing else.
+  virtual bool may_block() const { return false; }
 
   // After `complete` only.
   virtual Principal principal() const = 0;
