@@ -59,18 +59,26 @@ class Broker:
     """Not started by the constructor, but its ports and directory are chosen there.
 
     `properties` are server settings that come on top of the harness's own. `listeners` is the number of plaintext
-    listeners (named PLAINTEXT, PLAINTEXT2, …); `ports` holds theirs, `bootstrap` names the first. `arguments` follow
-    the settings file on Barnabas's command line, `environment` is added to its environment; both as well as
-    `properties` may be changed between starts. The directory goes with the context manager or `clean()`, unless
-    BARNABAS_TEST_KEEP is set.
+    listeners (named PLAINTEXT, PLAINTEXT2, …); `ports` holds theirs, `bootstrap` names the first. `secured` names more:
+    {"MUTUAL": "SSL"} is a listener MUTUAL with that security protocol, which `address("MUTUAL")` leads to; what it
+    needs (`listener.name.mutual.…`) is for `properties`. `format_arguments` are for Kafka's storage formatter,
+    `jvm_arguments` for its JVM. `arguments` follow the settings file on Barnabas's command line, `environment` is added
+    to its environment; both as well as `properties` may be changed between starts. The directory goes with the context
+    manager or `clean()`, unless BARNABAS_TEST_KEEP is set.
     """
 
-    def __init__(self, target=None, properties=None, listeners=1, arguments=(), environment=None):
+    def __init__(self, target=None, properties=None, listeners=1, arguments=(), environment=None, secured=None,
+                 format_arguments=(), jvm_arguments=()):
         self.target = target or chosen_target()
         self.properties = dict(properties or {})
         self.arguments = list(arguments)
         self.environment = dict(environment or {})
-        *self.ports, self._controller_port = free_ports(listeners + 1)
+        self.secured = dict(secured or {})
+        self.format_arguments = list(format_arguments)
+        self.jvm_arguments = list(jvm_arguments)
+        *ports, self._controller_port = free_ports(listeners + len(self.secured) + 1)
+        self.ports = ports[:listeners]
+        self._secured_ports = dict(zip(self.secured, ports[listeners:]))
         self.port = self.ports[0]
         self.bootstrap = f"{HOST}:{self.port}"
         self.home = pathlib.Path(tempfile.mkdtemp(prefix=f"barnabas-test-{self.target}-"))
@@ -78,6 +86,10 @@ class Broker:
         self.data_dir = node / "data"
         self.log_path = node / "log"
         self._process = None
+
+    def address(self, listener):
+        """Of a secured listener, as its certificate names this machine."""
+        return f"localhost:{self._secured_ports[listener]}"
 
     @property
     def pid(self):
@@ -221,6 +233,8 @@ class Broker:
             "--controller-port", str(self._controller_port), "--data", str(self.home), "--heap", "512M",
         ]
         command += [f"--prop={name}={value}" for name, value in settings.items()]
+        command += [f"--format-arg={argument}" for argument in self.format_arguments]
+        command += [f"--jvm-arg={argument}" for argument in self.jvm_arguments]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise BrokerError(done.stderr.strip() or done.stdout.strip())
@@ -229,10 +243,13 @@ class Broker:
         return ["PLAINTEXT" if i == 0 else f"PLAINTEXT{i + 1}" for i in range(len(self.ports))]
 
     def _listeners(self):
-        return [f"{name}://{HOST}:{port}" for name, port in zip(self._listener_names(), self.ports)]
+        plain = [f"{name}://{HOST}:{port}" for name, port in zip(self._listener_names(), self.ports)]
+        # By the name that certificates have; clients may resolve it to IPv4 only.
+        return plain + [f"{name}://localhost:{port}" for name, port in self._secured_ports.items()]
 
     def _security_map(self):
-        return ",".join(f"{name}:PLAINTEXT" for name in self._listener_names())
+        plain = [f"{name}:PLAINTEXT" for name in self._listener_names()]
+        return ",".join(plain + [f"{name}:{protocol}" for name, protocol in self.secured.items()])
 
     def _error(self, what):
         return BrokerError(f"{self.target} {what}. Its log ({self.log_path}) ends:\n{self.log_tail()}")

@@ -165,7 +165,7 @@ class Node:
         return "\n".join(text[errors[0]:errors[0] + lines] if errors else text[-lines:])
 
 
-def prepare(node, quorum, cluster_size, *, heap, log_level, overrides, format_args):
+def prepare(node, quorum, cluster_size, *, heap, log_level, overrides, format_args, jvm_args=()):
     """Write the node's settings and run script; format its storage unless that was done before."""
     require_libs()
     node.home.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,7 @@ def prepare(node, quorum, cluster_size, *, heap, log_level, overrides, format_ar
     settings = node.settings(quorum, cluster_size) | overrides
     properties.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
 
-    jvm = [f"-Xmx{heap}", f"-Xms{heap}", *_JVM_FLAGS]
+    jvm = [f"-Xmx{heap}", f"-Xms{heap}", *_JVM_FLAGS, *jvm_args]
     command = java_command("kafka.Kafka", [str(properties)], jvm, log_level)
     node.run_script.write_text("#!/bin/sh\nexec " + shlex.join(command) + "\n")
     node.run_script.chmod(0o755)
