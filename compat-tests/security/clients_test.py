@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""One client, every way into a secured broker that it has: TLS, mutual TLS, and each SASL mechanism with and without
+TLS; and such as must be refused. `clients_test.py CLIENT`; ways.py has the ways."""
+
+import argparse
+import pathlib
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "harness"))
+
+import client_programs  # noqa: E402
+import ways  # noqa: E402
+from broker import Broker, BrokerError  # noqa: E402
+from certificates import Authority  # noqa: E402
+
+PROGRAM = "secured"
+TOKENS = "{tokens}"  # in a command: the addresses of the files with tokens
+
+# aiokafka takes the challenge that tells of a bad token for the end, and then waits.
+NOT_ASKED = {"aiokafka": {"forged-token"}}
+
+
+def java():
+    command = client_programs.java("java-secured", "secured/Secured.java")
+    # It reads tokens from such files only as it is told.
+    command[1:1] = [f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={TOKENS}"]
+    return [str(part).replace("kafka.log.level=WARN", "kafka.log.level=OFF") for part in command]
+
+
+CLIENTS = {
+    "aiokafka": lambda: client_programs.python("aiokafka", PROGRAM),
+    "confluent-kafka": lambda: client_programs.python("confluent-kafka", PROGRAM),
+    "franz-go": lambda: client_programs.go("franz-go", PROGRAM),
+    "java": java,
+    "kafkajs": lambda: client_programs.node("kafkajs", PROGRAM),
+}
+
+
+def run(client, command, directory):
+    secrets = ways.Secrets(directory, Authority(directory), Authority(directory, "stranger"))
+    expected, wanted = {}, []
+    broker = Broker(secured=ways.LISTENERS, properties=secrets.properties(),
+                    format_arguments=secrets.format_arguments(), jvm_arguments=secrets.jvm_arguments())
+    if broker.target == "barnabas":
+        broker.format(secrets.format_arguments())
+    for name, listener, asked_for, outcome in ways.all_ways(secrets):
+        if name in NOT_ASKED.get(client, ()):
+            continue
+        wanted.append(ways.asked(broker, name, listener, asked_for))
+        expected[name] = outcome
+    tokens = ",".join(pathlib.Path(way["token_file"]).as_uri() for way in wanted if "token_file" in way)
+    command = [str(part).replace(TOKENS, tokens) for part in command]
+    with broker:
+        told = ways.go_all(command, wanted, directory / "ways.json")
+    wrong = 0
+    for name, outcome in expected.items():
+        got, detail = told.get(name, ("nothing", ""))
+        right = got == outcome and (outcome != "values" or tuple(detail) == ways.VALUES)
+        wrong += not right
+        print(f"{'ok   ' if right else 'WRONG'} {client} {name}: {got} {'' if right and got == 'values' else detail}"
+              + ("" if right else f", expected {outcome}"), flush=True)
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("client", choices=sorted(CLIENTS))
+    client = parser.parse_args().client
+    command = CLIENTS[client]()
+    try:
+        with tempfile.TemporaryDirectory(prefix="barnabas-secured-") as directory:
+            sys.exit(1 if run(client, command, pathlib.Path(directory)) else 0)
+    except BrokerError as error:
+        sys.exit(f"FAILED: {error}")
+
+
+if __name__ == "__main__":
+    main()
