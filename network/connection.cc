@@ -52,6 +52,7 @@ void Connection::open() {
 
 void Connection::finish() {
   finishing_ = true;
+  end_mute();
   if (handler_knows_) home_->handler().end_waiting(*context_);
   pump();
 }
@@ -77,6 +78,7 @@ void Connection::close(LogAs log_as, const std::string& reason) {
   }
   boost::system::error_code ignored;
   socket_.close(ignored);
+  mute_timer_.reset();
   replies_.clear();
   writer_ = ReplyWriter();
   reader_.drop();
@@ -113,8 +115,32 @@ void Connection::pump_steps() {
   } while (!closed());
 }
 
+void Connection::mute_for(std::chrono::milliseconds time) {
+  if (finishing_) return;
+  const Instant until = std::chrono::steady_clock::now() + time;
+  if (muted_ && until <= muted_until_) return;
+  muted_ = true;
+  muted_until_ = until;
+  // Others need not wait for the rest of a request that is not read meanwhile.
+  home_->end_overdraft(*this);
+  if (!mute_timer_) mute_timer_ = std::make_unique<Timer>(home_->loop().context());
+  mute_timer_->expires_at(until);
+  mute_timer_->async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    // A wait that was over already cannot be cancelled by a longer mute.
+    if (error || self->closed() || std::chrono::steady_clock::now() < self->muted_until_) return;
+    self->end_mute();
+    self->pump();
+  });
+}
+
+void Connection::end_mute() {
+  if (!std::exchange(muted_, false)) return;
+  mute_timer_->cancel();
+  last_activity_ = frame_began_ = last_bytes_ = std::chrono::steady_clock::now();
+}
+
 bool Connection::may_start() const {
-  return !closing_ && !finishing_ && !room_wait_ && !cold_wait_ && replies_.next_allowed() &&
+  return !closing_ && !finishing_ && !muted_ && !room_wait_ && !cold_wait_ && replies_.next_allowed() &&
          writer_.backlog() < gathered_answers_max &&
          replies_.size() < home_->limits().requests_in_flight_max &&
          replies_.bytes() < home_->limits().connection_bytes_in_flight_max;
@@ -126,9 +152,11 @@ void Connection::collect_answers() {
     last_activity_ = std::chrono::steady_clock::now();
     if (entry.outcome == ReplyQueue::Outcome::reply) {
       writer_.push(std::move(entry.frame));
-    } else if (entry.outcome == ReplyQueue::Outcome::close) {
+      if (entry.after.mute_for.count() > 0) mute_for(entry.after.mute_for);
+    }
+    if (entry.outcome == ReplyQueue::Outcome::close || entry.after.close) {
       replies_.clear();
-      close_after_answers(std::move(entry.reason));
+      close_after_answers(std::move(entry.after.reason));
     }
   }
 }
@@ -209,7 +237,7 @@ Connection::Step Connection::flush() {
 Connection::Step Connection::close_if_done() {
   if (!replies_.empty()) return Step::go_on;
   if (closing_) {
-    close(LogAs::warning, std::string(close_reason_));
+    if (!muted_) close(LogAs::warning, std::string(close_reason_));
   } else if (finishing_) {
     close(LogAs::debug, "server stops");
   } else if (ended_) {
@@ -320,6 +348,13 @@ void Connection::check_deadlines(Instant now) {
     if (now - last_activity_ < std::min<Instant::duration>(probe_interval, idle_max)) return;
     last_activity_ = now;
     if (!input_wait_ && peer_is_gone()) close(LogAs::debug, "peer is gone");
+  } else if (muted_) {
+    if (reader_.empty() && nothing_more_comes()) {
+      close(LogAs::debug, "peer closed while muted");
+    } else if (reader_.in_frame() && home_->budget().exhausted() &&
+               now - last_bytes_ >= home_->limits().overdraft_stall_max) {
+      close(LogAs::warning, "muted in the middle of a request while memory for requests is used up");
+    }
   } else if (!reader_.empty()) {
     const std::chrono::seconds at_slowest(reader_.in_frame() ? reader_.frame_size() / slowest_bytes_per_second
                                                              : 0);
@@ -331,6 +366,13 @@ void Connection::check_deadlines(Instant now) {
   }
 }
 
+bool Connection::nothing_more_comes() const {
+  std::byte next;
+  const int socket = const_cast<Descriptor&>(socket_).native_handle();
+  const ssize_t got = ::recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 bool Connection::peer_is_gone() const {
   tcp_info info{};
   socklen_t length = sizeof info;
@@ -338,35 +380,35 @@ bool Connection::peer_is_gone() const {
   return ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_state == TCP_CLOSE;
 }
 
-void Connection::settle(uint64_t request, ReplyQueue::Outcome outcome, OutgoingFrame frame,
-                        std::string reason) {
+void Connection::settle(uint64_t request, ReplyQueue::Settlement settlement) {
   if (!replies_.holds(request)) return;
-  ReplyQueue::Entry& entry = replies_.at(request);
+  ReplyQueue::Settlement& entry = replies_.at(request);
   BARNABAS_ASSERT(entry.outcome == ReplyQueue::Outcome::pending);
-  entry.outcome = outcome;
-  if (outcome == ReplyQueue::Outcome::reply && frame.size() > INT32_MAX) {
-    entry.outcome = outcome = ReplyQueue::Outcome::close;
-    reason = fmt::format("answer of {} bytes", frame.size());
+  entry = std::move(settlement);
+  if (entry.outcome == ReplyQueue::Outcome::reply && entry.frame.size() > INT32_MAX) {
+    const std::string reason = fmt::format("answer of {} bytes", entry.frame.size());
+    entry = {.outcome = ReplyQueue::Outcome::close, .after = {.reason = reason}};
   }
-  entry.frame = std::move(frame);
-  entry.reason = std::move(reason);
-  if (outcome == ReplyQueue::Outcome::close) closing_ = true;
+  if (entry.outcome == ReplyQueue::Outcome::close || entry.after.close) closing_ = true;
 }
 
 void Connection::allow_next(uint64_t request) {
   if (replies_.holds(request)) replies_.at(request).next_allowed = true;
 }
 
-void Connection::on_reply(uint64_t request, OutgoingFrame frame) {
-  home_->settle_from_anywhere(shared_from_this(), request, ReplyQueue::Outcome::reply, std::move(frame), {});
+void Connection::on_reply(uint64_t request, OutgoingFrame frame, AfterReply after) {
+  home_->settle_from_anywhere(shared_from_this(), request,
+                              {ReplyQueue::Outcome::reply, std::move(frame), std::move(after)});
 }
 
 void Connection::on_no_reply(uint64_t request) {
-  home_->settle_from_anywhere(shared_from_this(), request, ReplyQueue::Outcome::no_reply, {}, {});
+  home_->settle_from_anywhere(shared_from_this(), request, {.outcome = ReplyQueue::Outcome::no_reply});
 }
 
 void Connection::on_close(uint64_t request, std::string reason) {
-  home_->settle_from_anywhere(shared_from_this(), request, ReplyQueue::Outcome::close, {}, std::move(reason));
+  home_->settle_from_anywhere(
+      shared_from_this(), request,
+      {.outcome = ReplyQueue::Outcome::close, .after = {.reason = std::move(reason)}});
 }
 
 void Connection::on_allow_next(uint64_t request) {

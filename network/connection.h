@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/intrusive/list_hook.hpp>
 #include <cstdint>
@@ -42,10 +43,10 @@ class Connection final : public ReplyTarget,
 
   void pump();
   /// What a ReplySlot reported; pump afterwards.
-  void settle(uint64_t request, ReplyQueue::Outcome outcome, OutgoingFrame frame, std::string reason);
+  void settle(uint64_t request, ReplyQueue::Settlement settlement);
   void allow_next(uint64_t request);
 
-  void on_reply(uint64_t request, OutgoingFrame frame) override;
+  void on_reply(uint64_t request, OutgoingFrame frame, AfterReply after) override;
   void on_no_reply(uint64_t request) override;
   void on_close(uint64_t request, std::string reason) override;
   void on_allow_next(uint64_t request) override;
@@ -56,6 +57,8 @@ class Connection final : public ReplyTarget,
  private:
   friend class ServerLoop;
   using Descriptor = boost::asio::posix::basic_stream_descriptor<EventLoop::Executor>;
+  using Timer = boost::asio::basic_waitable_timer<
+      std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, EventLoop::Executor>;
   enum class Step : uint8_t { go_on, stop };
 
   void pump_steps();
@@ -68,12 +71,15 @@ class Connection final : public ReplyTarget,
   void start_request(Frame frame);
   /// No further request; closes once what was started is answered and sent.
   void close_after_answers(std::string reason);
+  void mute_for(std::chrono::milliseconds time);
+  void end_mute();
   std::string bad_size_text() const;
   void wait_for_input();
   void wait_for_room();
   void read_cold_piece();
   void cold_piece_done(uint64_t length, bool wants_bytes, Result<std::unique_ptr<std::byte[]>> bytes);
   bool peer_is_gone() const;
+  bool nothing_more_comes() const;
 
   const std::shared_ptr<ServerLoop> home_;
   const std::shared_ptr<ConnectionContext> context_;
@@ -83,13 +89,15 @@ class Connection final : public ReplyTarget,
   ReplyQueue replies_;
   ReplyWriter writer_;
 
-  Instant last_activity_;             ///< the last request or progress of an answer
-  Instant frame_began_;               ///< of the request that is coming in
-  Instant last_bytes_;                ///< the last byte of whatever
-  std::size_t turn_read_ = 0;         ///< bytes read in this turn
-  uint32_t turn_started_ = 0;         ///< requests started in this turn
-  std::string close_reason_;          ///< of `closing_`
-  std::shared_ptr<Connection> self_;  ///< while open
+  Instant last_activity_;              ///< the last request or progress of an answer
+  Instant frame_began_;                ///< of the request that is coming in
+  Instant last_bytes_;                 ///< the last byte of whatever
+  Instant muted_until_{};              ///< while `muted_`
+  std::unique_ptr<Timer> mute_timer_;  ///< once it was muted
+  std::size_t turn_read_ = 0;          ///< bytes read in this turn
+  uint32_t turn_started_ = 0;          ///< requests started in this turn
+  std::string close_reason_;           ///< of `closing_`
+  std::shared_ptr<Connection> self_;   ///< while open
   bool pumping_ = false;
   bool scheduled_ = false;      ///< in the loop's list of connections to pump
   bool readable_ = false;       ///< reading may give something
@@ -97,6 +105,7 @@ class Connection final : public ReplyTarget,
   bool room_wait_ = false;      ///< the socket is full; a wait is under way
   bool cold_wait_ = false;      ///< the disk pool is reading
   bool memory_wait_ = false;    ///< in the loop's list of those that wait for memory
+  bool muted_ = false;          ///< reads and starts nothing
   bool ended_ = false;          ///< the peer sends no more
   bool finishing_ = false;      ///< finish was called
   bool closing_ = false;        ///< to be closed, with a log line, once earlier answers are sent

@@ -2,10 +2,11 @@
 
 #include <boost/circular_buffer.hpp>
 #include <cstdint>
-#include <string>
+#include <utility>
 
 #include "base/assert.h"
 #include "network/outgoing_frame.h"
+#include "network/request_handler.h"
 
 namespace barnabas::network {
 
@@ -14,12 +15,15 @@ namespace barnabas::network {
 class ReplyQueue {
  public:
   enum class Outcome : uint8_t { pending, reply, no_reply, close };
-  struct Entry {
+  /// What a slot reported.
+  struct Settlement {
     Outcome outcome = Outcome::pending;
+    OutgoingFrame frame{};
+    AfterReply after{};  ///< of a close: the reason
+  };
+  struct Entry : Settlement {
     bool next_allowed = false;
     uint32_t request_bytes = 0;
-    OutgoingFrame frame;
-    std::string reason;
   };
 
   /// The number of a request that is started now.

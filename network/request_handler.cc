@@ -21,9 +21,9 @@ ReplySlot::~ReplySlot() {
   if (target_) target_->on_close(request_, "request dropped without an answer");
 }
 
-void ReplySlot::reply(OutgoingFrame frame) {
+void ReplySlot::reply(OutgoingFrame frame, AfterReply after) {
   BARNABAS_ASSERT(pending());
-  std::exchange(target_, nullptr)->on_reply(request_, std::move(frame));
+  std::exchange(target_, nullptr)->on_reply(request_, std::move(frame), std::move(after));
 }
 
 void ReplySlot::no_reply() {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <any>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "network/frame.h"
@@ -43,12 +45,23 @@ struct ConnectionContext {
   std::string peer() const;
 };
 
+/// What happens to a connection once an answer has been given to its socket.
+struct AfterReply {
+  /// For so long the connection reads nothing and starts no request; what was started before goes on and is
+  /// answered. The stop of the server ends it early. Several that overlap end with the last one. A muted
+  /// connection is not idle, and is closed when its peer has left.
+  std::chrono::milliseconds mute_for{0};
+  /// Closes the connection then. Requests that were started behind this one get no answer.
+  bool close = false;
+  std::string reason{};  ///< of closing, for the log; as in ReplySlot::close
+};
+
 /// Where a ReplySlot delivers. Implemented by the connection; a test of a request handler may bring its own.
 /// All calls may come from any thread and never call back into a request handler before they return.
 class ReplyTarget {
  public:
   virtual ~ReplyTarget() = default;
-  virtual void on_reply(uint64_t request, OutgoingFrame frame) = 0;
+  virtual void on_reply(uint64_t request, OutgoingFrame frame, AfterReply after) = 0;
   virtual void on_no_reply(uint64_t request) = 0;
   virtual void on_close(uint64_t request, std::string reason) = 0;
   virtual void on_allow_next(uint64_t request) = 0;
@@ -69,7 +82,10 @@ class ReplySlot {
 
   /// Answers. Never runs request handlers: the next request is started from the loop, after the caller
   /// returned.
-  void reply(OutgoingFrame frame);
+  void reply(OutgoingFrame frame) { reply(std::move(frame), AfterReply{}); }
+  /// Answers at once, and then has the connection do nothing for a time, or end: throttling and failed
+  /// authentication.
+  void reply(OutgoingFrame frame, AfterReply after);
   /// The request gets no answer (acks=0).
   void no_reply();
   /// Closes the connection without an answer to this request, after the answers to earlier ones are sent. The

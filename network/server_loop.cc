@@ -82,18 +82,18 @@ void ServerLoop::drain_scheduled() {
 }
 
 void ServerLoop::settle_from_anywhere(std::shared_ptr<Connection> connection, uint64_t request,
-                                      ReplyQueue::Outcome outcome, OutgoingFrame frame, std::string reason) {
+                                      ReplyQueue::Settlement settlement) {
   if (!loop_.in_this_thread()) {
-    post_report({std::move(connection), request, false, outcome, std::move(frame), std::move(reason)});
+    post_report({std::move(connection), request, false, std::move(settlement)});
     return;
   }
-  connection->settle(request, outcome, std::move(frame), std::move(reason));
+  connection->settle(request, std::move(settlement));
   if (!connection->pumping_ && !connection->closed()) schedule(*connection);
 }
 
 void ServerLoop::allow_next_from_anywhere(std::shared_ptr<Connection> connection, uint64_t request) {
   if (!loop_.in_this_thread()) {
-    post_report({std::move(connection), request, true, ReplyQueue::Outcome::pending, {}, {}});
+    post_report({std::move(connection), request, true, {}});
     return;
   }
   connection->allow_next(request);
@@ -131,7 +131,7 @@ void ServerLoop::drain_reports() {
     if (report.only_allows_next) {
       connection.allow_next(report.request);
     } else {
-      connection.settle(report.request, report.outcome, std::move(report.frame), std::move(report.reason));
+      connection.settle(report.request, std::move(report.settlement));
     }
   }
   for (const Report& report : reports) report.connection->pump();

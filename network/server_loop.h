@@ -48,7 +48,7 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
   void schedule(Connection& connection);
   /// From any thread: passes on what a slot reported.
   void settle_from_anywhere(std::shared_ptr<Connection> connection, uint64_t request,
-                            ReplyQueue::Outcome outcome, OutgoingFrame frame, std::string reason);
+                            ReplyQueue::Settlement settlement);
   void allow_next_from_anywhere(std::shared_ptr<Connection> connection, uint64_t request);
 
   /// Whether this connection may read although the budget is used up. One connection of the loop may, until
@@ -64,9 +64,7 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
     std::shared_ptr<Connection> connection;
     uint64_t request;
     bool only_allows_next;
-    ReplyQueue::Outcome outcome;
-    OutgoingFrame frame;
-    std::string reason;
+    ReplyQueue::Settlement settlement;
   };
   /// Posted to the loop. Should the loop end without running it, it lets go of what waits to be drained,
   /// because that holds connections and they hold this object.

@@ -80,7 +80,17 @@ class TestConnection : public network::ReplyTarget, public std::enable_shared_fr
     return {kept, &kept->response};
   }
 
-  void on_reply(uint64_t request, network::OutgoingFrame frame) override {
+  /// What was to happen to the connection after the last answer.
+  network::AfterReply after_reply() {
+    const std::scoped_lock lock(mutex_);
+    return after_reply_;
+  }
+
+  void on_reply(uint64_t request, network::OutgoingFrame frame, network::AfterReply after) override {
+    {
+      const std::scoped_lock lock(mutex_);
+      after_reply_ = std::move(after);
+    }
     std::vector<std::byte> bytes;
     for (const auto& piece : frame.pieces()) {
       const ByteView view = std::get<network::MemoryPiece>(piece).bytes;
@@ -107,6 +117,7 @@ class TestConnection : public network::ReplyTarget, public std::enable_shared_fr
   Dispatcher dispatcher_;
   std::shared_ptr<network::ConnectionContext> context_ = std::make_shared<network::ConnectionContext>();
   std::mutex mutex_;
+  network::AfterReply after_reply_;
   uint64_t last_ = 0;
   std::map<uint64_t, std::shared_ptr<Awaited<Answer>>> waiting_;
 };
