@@ -14,6 +14,7 @@
 #include "app/cleaner_settings.h"
 #include "app/connection_limits.h"
 #include "app/dynamic_settings.h"
+#include "app/exposure.h"
 #include "app/group_settings_check.h"
 #include "app/kept_metadata.h"
 #include "app/listeners.h"
@@ -447,6 +448,7 @@ Result<void> BrokerProcess::Parts::open_server() {
   loops.emplace(threads_given ? static_cast<std::size_t>(settings.integer("num.network.threads")) : 0);
   server.emplace(*loops, *disk_pool, *dispatcher, server_limits(config));
   BARNABAS_TRY(server->bind(listeners.bind));
+  if (const auto warning = exposure_warning(listeners.bind, config)) log_.warn("{}", *warning);
   take_bound_ports(services->listeners, server->bound());
   follow_settings();
   return {};

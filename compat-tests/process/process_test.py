@@ -181,6 +181,17 @@ class Settings(ProcessTest):
         broker = self.start(properties={"background.threads": "3"})
         self.assertIn("background.threads", broker.log_tail())
 
+    def test_only_who_is_open_to_strangers_is_warned(self):
+        warning = "docs/security.md has the three steps"
+        self.assertNotIn(warning, self.start().log_path.read_text())
+        broker = Broker()
+        self.addCleanup(broker.clean)
+        everywhere = f"PLAINTEXT://0.0.0.0:{broker.port}"
+        broker.properties |= {"listeners": everywhere, "advertised.listeners": f"PLAINTEXT://{broker.bootstrap}"}
+        told = broker.start().log_path.read_text()
+        self.assertEqual(told.count(warning), 1)
+        self.assertIn(everywhere, told)
+
     def test_topics_are_not_created_by_themselves_when_told_so(self):
         broker = self.start(properties={"auto.create.topics.enable": "false"})
         command = ["kcat", "-b", broker.bootstrap, "-P", "-t", "t", "-X", "message.timeout.ms=2000"]

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "metadata/static_config.h"
+#include "network/server.h"
+
+namespace barnabas::app {
+
+/// One line for the log when a listener lets everybody in who reaches it from another machine: which
+/// listeners, what that means, and the three steps of docs/security.md. Nothing when each listener is on
+/// loopback, asks for SASL, or asks for a certificate.
+std::optional<std::string> exposure_warning(const std::vector<network::ListenerConfig>& listeners,
+                                            const metadata::StaticConfig& config);
+
+}  // namespace barnabas::app
