@@ -13,9 +13,7 @@ struct Kind {
 };
 constexpr std::array kinds = {
     Kind{"18/", "access control entries"},
-    Kind{"11/", "SCRAM credentials"},
     Kind{"14/", "client quotas"},
-    Kind{"10/", "delegation tokens"},
 };
 
 }  // namespace

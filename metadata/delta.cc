@@ -16,18 +16,6 @@ std::string kept_key(int type, std::string_view rest) {
 
 /// Keys of the records that are carried on without being acted upon. Removals give the key of what they
 /// remove.
-std::string key_of(const protocol::DelegationTokenRecord& record) {
-  return kept_key(10, record.token_id);
-}
-std::string key_of(const protocol::RemoveDelegationTokenRecord& record) {
-  return kept_key(10, record.token_id);
-}
-std::string key_of(const protocol::UserScramCredentialRecord& record) {
-  return kept_key(11, std::to_string(record.mechanism) + "/" + record.name.str());
-}
-std::string key_of(const protocol::RemoveUserScramCredentialRecord& record) {
-  return kept_key(11, std::to_string(record.mechanism) + "/" + record.name.str());
-}
 std::string key_of(const protocol::AccessControlEntryRecord& record) {
   return kept_key(18, record.id.to_string());
 }
@@ -62,9 +50,7 @@ template <class Record>
 concept KeptKind = requires(const Record& record) { key_of(record); };
 
 template <class Record>
-constexpr bool is_removal = std::is_same_v<Record, protocol::RemoveDelegationTokenRecord> ||
-                            std::is_same_v<Record, protocol::RemoveUserScramCredentialRecord> ||
-                            std::is_same_v<Record, protocol::RemoveAccessControlEntryRecord> ||
+constexpr bool is_removal = std::is_same_v<Record, protocol::RemoveAccessControlEntryRecord> ||
                             std::is_same_v<Record, protocol::UnregisterControllerRecord>;
 
 /// Records that mean nothing here: NoOp, and the markers that the replayer has acted upon already.

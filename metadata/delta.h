@@ -64,6 +64,10 @@ class MetadataDelta {
   Result<void> apply(const protocol::BrokerRegistrationChangeRecord& record);
   Result<void> apply(const protocol::FeatureLevelRecord& record);
   Result<void> apply(const protocol::ProducerIdsRecord& record);
+  Result<void> apply(const protocol::UserScramCredentialRecord& record);
+  Result<void> apply(const protocol::RemoveUserScramCredentialRecord& record);
+  Result<void> apply(const protocol::DelegationTokenRecord& record);
+  Result<void> apply(const protocol::RemoveDelegationTokenRecord& record);
 
   /// The topic made ready for changes; null if there is none of that id.
   ChangedTopic* changed_topic(const Uuid& id);

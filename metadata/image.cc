@@ -34,6 +34,17 @@ const ConfigImage* MetadataImage::config(ConfigResourceType type, std::string_vi
   return found ? found->get() : nullptr;
 }
 
+const ScramCredential* MetadataImage::scram_credential(ScramMechanism mechanism,
+                                                       std::string_view user) const {
+  const auto* found = scram_credentials.find(ScramKey{mechanism, std::string(user)});
+  return found ? found->get() : nullptr;
+}
+
+const DelegationToken* MetadataImage::delegation_token(std::string_view id) const {
+  const auto* found = delegation_tokens.find(std::string(id));
+  return found ? found->get() : nullptr;
+}
+
 std::optional<std::string_view> MetadataImage::config_value(ConfigResourceType type,
                                                             std::string_view resource,
                                                             std::string_view name) const {

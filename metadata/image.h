@@ -10,6 +10,7 @@
 
 #include "base/types.h"
 #include "base/uuid.h"
+#include "metadata/credential_image.h"
 #include "metadata/shared_map.h"
 
 /// The state of the cluster at one offset of the metadata log. Everything in an image is immutable and held
@@ -175,6 +176,8 @@ struct MetadataImage {
   SharedMap<std::shared_ptr<const TopicImage>, TopicIdOf> topics_by_id;
   SharedMap<std::shared_ptr<const CollidingNames>, NormalizedNameOf> colliding_names;
   SharedMap<std::shared_ptr<const ConfigImage>, ConfigResourceOf> configs;
+  SharedMap<std::shared_ptr<const ScramCredential>, ScramKeyOf> scram_credentials;
+  SharedMap<std::shared_ptr<const DelegationToken>, DelegationTokenIdOf> delegation_tokens;
   SharedMap<std::shared_ptr<const KeptRecord>, KeptKeyOf> kept;
   std::map<NodeId, std::shared_ptr<const BrokerImage>> brokers;
   std::map<std::string, int16_t, std::less<>> features;  ///< finalized levels, without kraft.version
@@ -189,6 +192,8 @@ struct MetadataImage {
   const PartitionImage* partition(std::string_view topic, PartitionIndex index) const;
   const BrokerImage* broker(NodeId id) const;
   const ConfigImage* config(ConfigResourceType type, std::string_view name) const;
+  const ScramCredential* scram_credential(ScramMechanism mechanism, std::string_view user) const;
+  const DelegationToken* delegation_token(std::string_view id) const;
 
   /// A value that was set on that resource and nowhere else.
   std::optional<std::string_view> config_value(ConfigResourceType type, std::string_view resource,

@@ -70,7 +70,35 @@ void add_feature(RecordList& records, std::string_view name, int16_t level) {
   records.add(record);
 }
 
+void add_credentials(RecordList& records, const MetadataImage& image) {
+  for (const auto& credential : image.scram_credentials) records.add(scram_record(*credential));
+  for (const auto& token : image.delegation_tokens) records.add(delegation_token_record(*token));
+}
+
 }  // namespace
+
+protocol::UserScramCredentialRecord scram_record(const ScramCredential& credential) {
+  protocol::UserScramCredentialRecord record;
+  record.name = credential.key.user;
+  record.mechanism = static_cast<int8_t>(credential.key.mechanism);
+  record.salt = protocol::Bytes(credential.salt);
+  record.stored_key = protocol::Bytes(credential.stored_key);
+  record.server_key = protocol::Bytes(credential.server_key);
+  record.iterations = credential.iterations;
+  return record;
+}
+
+protocol::DelegationTokenRecord delegation_token_record(const DelegationToken& token) {
+  protocol::DelegationTokenRecord record;
+  record.token_id = token.id;
+  record.owner = token.owner;
+  record.requester = token.requester;
+  for (const std::string& renewer : token.renewers) record.renewers.emplace_back(renewer);
+  record.issue_timestamp = token.issued.value();
+  record.expiration_timestamp = token.expires.value();
+  record.max_timestamp = token.expires_at_last.value();
+  return record;
+}
 
 protocol::PartitionRecord partition_record(const Uuid& topic, PartitionIndex index,
                                            const PartitionImage& partition) {
@@ -129,6 +157,7 @@ RecordList records_of(const MetadataImage& image) {
     record.next_producer_id = image.next_producer_id;
     records.add(record);
   }
+  add_credentials(records, image);
   for (const auto& kept : image.kept) records.add_framed(kept->value);
   return records;
 }

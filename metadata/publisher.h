@@ -21,6 +21,7 @@ struct MetadataChanges {
   std::vector<NodeId> changed_brokers;  ///< registered, changed or gone
   bool features = false;
   bool producer_ids = false;
+  bool credentials = false;  ///< SCRAM credentials or delegation tokens
   bool kept = false;
 };
 
