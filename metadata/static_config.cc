@@ -163,7 +163,8 @@ bool has_effect(std::string_view broker_setting) {
 }
 
 Result<void> StaticConfig::set(std::string_view name, std::string value, std::string origin) {
-  const ConfigDefinition* definition = find_broker_config(name);
+  // What is set for one listener has to be as good as what is set for all.
+  const ConfigDefinition* definition = find_broker_config(without_listener_prefix(name));
   if (definition == nullptr && !in_family(name)) {
     std::string text = origin + ": unknown setting " + std::string(name) + " (value \"" + value + "\")";
     if (const auto nearest = nearest_broker_config(name); !nearest.empty())

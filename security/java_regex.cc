@@ -130,6 +130,10 @@ Result<JavaReplacement> JavaRegex::replacement(std::string_view text) const {
   return result;
 }
 
+int JavaRegex::groups() const {
+  return expression_->NumberOfCapturingGroups();
+}
+
 bool JavaRegex::matches(std::string_view text) const {
   return re2::RE2::FullMatch(re2::StringPiece(text.data(), text.size()), *expression_);
 }

@@ -37,6 +37,9 @@ class JavaRegex {
   /// Refused: a group that there is not, and a '$' or a backslash that says nothing.
   Result<JavaReplacement> replacement(std::string_view text) const;
 
+  /// How many groups it catches.
+  int groups() const;
+
   /// The whole text.
   bool matches(std::string_view text) const;
 
