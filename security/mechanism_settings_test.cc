@@ -30,10 +30,10 @@ TEST(MechanismSettings, the_longest_prefix_wins) {
 }
 
 TEST(MechanismSettings, a_bad_number_is_refused_with_its_place) {
-  const auto config = with({{"listener.name.clients.connections.max.reauth.ms", "soon"}});
+  const auto config = with({{"listener.name.clients.plain.connections.max.reauth.ms", "soon"}});
   EXPECT_EQ(
       MechanismSettings(config, "CLIENTS", "PLAIN").integer("connections.max.reauth.ms").error().message,
-      "server.properties:1: listener.name.clients.connections.max.reauth.ms: expected a number");
+      "server.properties:1: listener.name.clients.plain.connections.max.reauth.ms: expected a number");
 }
 
 TEST(MechanismSettings, a_login_module_is_looked_for_under_both_names_only) {

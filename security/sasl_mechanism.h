@@ -10,6 +10,7 @@
 #include "metadata/image.h"
 #include "security/mechanism_settings.h"
 #include "security/sasl_exchange.h"
+#include "security/token_keys.h"
 
 namespace barnabas::security {
 
@@ -27,6 +28,9 @@ struct SaslSources {
   std::function<metadata::MetadataImagePtr()> image;
   /// delegation.token.secret.key; empty: there are no delegation tokens.
   std::string token_secret_key{};
+  /// The keys of an endpoint, for OAUTHBEARER; whoever gives them keeps them up to date. Called at start
+  /// only, may wait.
+  std::function<Result<std::shared_ptr<TokenKeys>>(const TokenKeyEndpoint&)> token_keys{};
 };
 
 using MakeSaslMechanism = Result<std::unique_ptr<SaslMechanism>> (*)(const MechanismSettings& settings,

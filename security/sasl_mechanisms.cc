@@ -1,5 +1,6 @@
 #include <array>
 
+#include "security/oauth_bearer_mechanism.h"
 #include "security/plain_mechanism.h"
 #include "security/sasl_mechanism.h"
 #include "security/scram_mechanism.h"
@@ -8,6 +9,7 @@ namespace barnabas::security {
 namespace {
 
 constexpr std::array mechanisms{
+    SaslMechanismEntry{"OAUTHBEARER", &make_oauth_bearer_mechanism},
     SaslMechanismEntry{"PLAIN", &make_plain_mechanism},
     SaslMechanismEntry{"SCRAM-SHA-256", &make_scram_mechanism},
     SaslMechanismEntry{"SCRAM-SHA-512", &make_scram_mechanism},
