@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "network/socket_address.h"
+#include "security/tls_context.h"
 
 namespace barnabas::network {
 
@@ -126,9 +127,11 @@ void Acceptor::admit(int socket, const sockaddr_storage& peer) {
   context->listener = config_.name;
   context->security_protocol = config_.security_protocol;
   context->loop = &home.loop();
-  home.loop().post([home = home.shared_from_this(), socket, context = std::move(context)]() mutable {
-    home->adopt(socket, std::move(context));
-  });
+  auto tls = config_.tls ? config_.tls->current() : nullptr;
+  home.loop().post(
+      [home = home.shared_from_this(), socket, context = std::move(context), tls = std::move(tls)]() mutable {
+        home->adopt(socket, std::move(context), std::move(tls));
+      });
 }
 
 void Acceptor::pause(int error) {

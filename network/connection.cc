@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "network/page_cache.h"
 #include "network/server_loop.h"
+#include "network/tls_transport.h"
 
 namespace barnabas::network {
 
@@ -33,15 +34,24 @@ constexpr int32_t slowest_bytes_per_second = 64 << 10;
 }  // namespace
 
 Connection::Connection(std::shared_ptr<ServerLoop> home, int socket,
-                       std::shared_ptr<ConnectionContext> context)
+                       std::shared_ptr<ConnectionContext> context,
+                       std::shared_ptr<const security::TlsContext> tls)
     : home_(std::move(home)),
       context_(std::move(context)),
       socket_(home_->loop().context(), socket),
-      transport_(socket),
       reader_(home_->loop().frames(), home_->limits().request_bytes_max),
-      last_activity_(std::chrono::steady_clock::now()),
-      frame_began_(last_activity_),
-      last_bytes_(last_activity_) {}
+      opened_(std::chrono::steady_clock::now()),
+      last_activity_(opened_),
+      frame_began_(opened_),
+      last_bytes_(opened_) {
+  if (!tls) {
+    transport_ = std::make_unique<PlainTransport>(socket);
+    return;
+  }
+  auto encrypting = std::make_unique<TlsTransport>(socket, std::move(tls), home_->tls_buffers());
+  handshake_ = encrypting.get();
+  transport_ = std::move(encrypting);
+}
 
 Connection::~Connection() = default;
 
@@ -51,6 +61,7 @@ void Connection::open() {
 }
 
 void Connection::finish() {
+  if (handshake_ != nullptr) return close(LogAs::debug, "server stops");
   finishing_ = true;
   end_mute();
   if (handler_knows_) home_->handler().end_waiting(*context_);
@@ -76,6 +87,7 @@ void Connection::close(LogAs log_as, const std::string& reason) {
     if (left_out.value_or(0) > 0) line += fmt::format(" lines_left_out={}", *left_out);
     warning ? log_.warn("{}", line) : log_.debug("{}", line);
   }
+  transport_->shut_down();
   boost::system::error_code ignored;
   socket_.close(ignored);
   mute_timer_.reset();
@@ -89,6 +101,7 @@ void Connection::close(LogAs log_as, const std::string& reason) {
 
 void Connection::pump() {
   if (closed() || pumping_) return;
+  if (handshake_ != nullptr) return home_->queue_handshake(*this);
   const auto self = shared_from_this();
   pumping_ = true;
   turn_read_ = 0;
@@ -102,12 +115,12 @@ void Connection::pump_steps() {
   do {
     collect_answers();
     if (turn_started_ >= turn_requests_max) {
-      if (!writer_.empty()) flush();
+      if (has_output()) flush();
       if (!closed()) home_->schedule(*this);
       return;
     }
     if (may_start() && start_next() == Step::go_on) continue;
-    if (!writer_.empty()) {
+    if (has_output()) {
       if (flush() == Step::stop) return;
       continue;
     }
@@ -203,7 +216,7 @@ void Connection::close_after_answers(std::string reason) {
 std::string Connection::bad_size_text() const {
   const std::string_view head = as_text(reader_.head_bytes());
   const char* hint = "";
-  if (head.starts_with("\x16\x03")) hint = " (a TLS client?)";
+  if (head.starts_with("\x16\x03")) hint = " (a TLS client on a plaintext listener?)";
   if (head == "GET " || head == "POST" || head == "PUT " || head == "HEAD") hint = " (an HTTP client?)";
   return fmt::format("request size of {} bytes{} is not in 1..{} (socket.request.max.bytes), sent {}",
                      reader_.frame_size(), hint, home_->limits().request_bytes_max, log_text(head));
@@ -212,11 +225,11 @@ std::string Connection::bad_size_text() const {
 Connection::Step Connection::flush() {
   if (room_wait_ || cold_wait_) return Step::stop;
   const uint64_t before = writer_.backlog();
-  const ReplyWriter::Status status = writer_.flush(transport_, turn_bytes);
+  const ReplyWriter::Status status = writer_.flush(*transport_, turn_bytes);
   if (writer_.backlog() != before) last_activity_ = std::chrono::steady_clock::now();
   switch (status) {
     case ReplyWriter::Status::idle:
-      return Step::go_on;
+      return flush_transport();
     case ReplyWriter::Status::again:
       wait_for_room();
       break;
@@ -229,6 +242,19 @@ Connection::Step Connection::flush() {
     case ReplyWriter::Status::failed:
       close(writer_.file_failed() ? LogAs::warning : LogAs::debug, std::string(writer_.failure()));
       break;
+  }
+  return Step::stop;
+}
+
+Connection::Step Connection::flush_transport() {
+  if (!transport_->has_output()) return Step::go_on;
+  const IoOutcome outcome = transport_->flush();
+  if (outcome.bytes > 0) last_activity_ = std::chrono::steady_clock::now();
+  if (outcome.status == IoOutcome::Status::done) return Step::go_on;
+  if (outcome.status == IoOutcome::Status::again) {
+    wait_for_room();
+  } else {
+    close(LogAs::debug, std::strerror(outcome.system_error));
   }
   return Step::stop;
 }
@@ -259,8 +285,8 @@ Connection::Step Connection::read() {
   if (home_->budget().exhausted() && !home_->may_overdraw(*this)) return Step::stop;
   const bool fresh = reader_.empty();
   bool filled = false;
-  const IoOutcome outcome = reader_.read(transport_, home_->scratch(), filled);
-  readable_ = filled;
+  const IoOutcome outcome = reader_.read(*transport_, home_->scratch(), filled);
+  readable_ = filled || transport_->has_input();
   switch (outcome.status) {
     case IoOutcome::Status::done:
       turn_read_ += outcome.bytes;
@@ -298,7 +324,7 @@ void Connection::wait_for_room() {
 
 void Connection::read_cold_piece() {
   cold_wait_ = true;
-  ReplyWriter::ColdPiece cold = writer_.cold_piece(transport_);
+  ReplyWriter::ColdPiece cold = writer_.cold_piece(*transport_);
   const bool accepted =
       home_->disk_pool().submit([self = shared_from_this(), cold = std::move(cold)]() mutable {
         Result<std::unique_ptr<std::byte[]>> bytes;
@@ -341,8 +367,14 @@ void Connection::cold_piece_done(uint64_t length, bool wants_bytes,
 
 void Connection::check_deadlines(Instant now) {
   const auto idle_max = home_->limits().idle_max;
+  if (handshake_ != nullptr) {
+    const auto limit = home_->limits().handshake_max;
+    if (now - opened_ >= (idle_max.count() < 0 ? limit : std::min(limit, idle_max)))
+      close(LogAs::warning, "TLS handshake not completed in time");
+    return;
+  }
   if (idle_max.count() < 0) return;
-  if (!writer_.empty()) {
+  if (has_output()) {
     if (room_wait_ && now - last_activity_ >= idle_max) close(LogAs::debug, "peer does not read its answer");
   } else if (!replies_.empty()) {
     if (now - last_activity_ < std::min<Instant::duration>(probe_interval, idle_max)) return;

@@ -15,9 +15,14 @@
 #include "network/request_reader.h"
 #include "network/transport.h"
 
+namespace barnabas::security {
+class TlsContext;
+}
+
 namespace barnabas::network {
 
 class ServerLoop;
+class TlsTransport;
 
 /// One accepted socket. Everything happens on its loop; only the calls of ReplyTarget come from anywhere and
 /// are passed on there. `pump` is the whole machine: it moves answers to the socket, starts requests and
@@ -27,10 +32,12 @@ class Connection final : public ReplyTarget,
                          public boost::intrusive::list_base_hook<> {
  public:
   /// Owns `socket`, which is non-blocking.
-  Connection(std::shared_ptr<ServerLoop> home, int socket, std::shared_ptr<ConnectionContext> context);
+  /// `tls`: what to encrypt with, or null.
+  Connection(std::shared_ptr<ServerLoop> home, int socket, std::shared_ptr<ConnectionContext> context,
+             std::shared_ptr<const security::TlsContext> tls);
   ~Connection() override;
 
-  /// Starts to read.
+  /// Starts to read, or to wait for the peer's first words of TLS.
   void open();
   /// No further request is started; closes once what was started is answered and sent.
   void finish();
@@ -42,6 +49,8 @@ class Connection final : public ReplyTarget,
   void memory_available();
 
   void pump();
+  /// The next step of the TLS handshake, if it is not over: ServerLoop::queue_handshake.
+  void continue_handshake();
   /// What a ReplySlot reported; pump afterwards.
   void settle(uint64_t request, ReplyQueue::Settlement settlement);
   void allow_next(uint64_t request);
@@ -62,10 +71,13 @@ class Connection final : public ReplyTarget,
   enum class Step : uint8_t { go_on, stop };
 
   void pump_steps();
+  void end_handshake();
   bool may_start() const;
+  bool has_output() const { return !writer_.empty() || transport_->has_output(); }
   void collect_answers();
   Step start_next();
   Step flush();
+  Step flush_transport();
   Step read();
   Step close_if_done();
   void start_request(Frame frame);
@@ -84,11 +96,13 @@ class Connection final : public ReplyTarget,
   const std::shared_ptr<ServerLoop> home_;
   const std::shared_ptr<ConnectionContext> context_;
   Descriptor socket_;
-  PlainTransport transport_;
+  std::unique_ptr<Transport> transport_;
+  TlsTransport* handshake_ = nullptr;  ///< `transport_`, until its handshake is over
   RequestReader reader_;
   ReplyQueue replies_;
   ReplyWriter writer_;
 
+  const Instant opened_;
   Instant last_activity_;              ///< the last request or progress of an answer
   Instant frame_began_;                ///< of the request that is coming in
   Instant last_bytes_;                 ///< the last byte of whatever
@@ -99,17 +113,18 @@ class Connection final : public ReplyTarget,
   std::string close_reason_;           ///< of `closing_`
   std::shared_ptr<Connection> self_;   ///< while open
   bool pumping_ = false;
-  bool scheduled_ = false;      ///< in the loop's list of connections to pump
-  bool readable_ = false;       ///< reading may give something
-  bool input_wait_ = false;     ///< a wait for the socket to become readable is under way
-  bool room_wait_ = false;      ///< the socket is full; a wait is under way
-  bool cold_wait_ = false;      ///< the disk pool is reading
-  bool memory_wait_ = false;    ///< in the loop's list of those that wait for memory
-  bool muted_ = false;          ///< reads and starts nothing
-  bool ended_ = false;          ///< the peer sends no more
-  bool finishing_ = false;      ///< finish was called
-  bool closing_ = false;        ///< to be closed, with a log line, once earlier answers are sent
-  bool handler_knows_ = false;  ///< a request was started
+  bool scheduled_ = false;         ///< in the loop's list of connections to pump
+  bool handshake_queued_ = false;  ///< in the loop's list of handshakes
+  bool readable_ = false;          ///< reading may give something
+  bool input_wait_ = false;        ///< a wait for the socket to become readable is under way
+  bool room_wait_ = false;         ///< the socket is full; a wait is under way
+  bool cold_wait_ = false;         ///< the disk pool is reading
+  bool memory_wait_ = false;       ///< in the loop's list of those that wait for memory
+  bool muted_ = false;             ///< reads and starts nothing
+  bool ended_ = false;             ///< the peer sends no more
+  bool finishing_ = false;         ///< finish was called
+  bool closing_ = false;           ///< to be closed, with a log line, once earlier answers are sent
+  bool handler_knows_ = false;     ///< a request was started
 };
 
 }  // namespace barnabas::network

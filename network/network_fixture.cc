@@ -169,12 +169,13 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-TestServer::TestServer(ServerLimits limits, OnRequest on_request, std::size_t loop_count)
+TestServer::TestServer(ServerLimits limits, OnRequest on_request, std::size_t loop_count,
+                       const ListenerConfig& listener)
     : loops(loop_count, "test"),
       server(std::make_unique<Server>(loops, disk_pool, *this, std::move(limits))),
       on_request_(std::move(on_request)) {
   loops.start();
-  const auto bound = server->bind({{.name = "PLAINTEXT", .host = "127.0.0.1"}});
+  const auto bound = server->bind({listener});
   EXPECT_TRUE(bound) << bound.error().message;
   server->start_accepting();
 }

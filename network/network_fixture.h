@@ -67,7 +67,8 @@ std::size_t resident_bytes();
 class TestServer : public RequestHandler {
  public:
   using OnRequest = std::function<void(IncomingRequest)>;
-  explicit TestServer(ServerLimits limits = {}, OnRequest on_request = {}, std::size_t loops = 2);
+  explicit TestServer(ServerLimits limits = {}, OnRequest on_request = {}, std::size_t loops = 2,
+                      const ListenerConfig& listener = {.name = "PLAINTEXT", .host = "127.0.0.1"});
   ~TestServer() override;
 
   TestClient connect(int receive_buffer_bytes = -1) { return TestClient(port(), receive_buffer_bytes); }

@@ -69,6 +69,7 @@ Result<void> Server::bind(const std::vector<ListenerConfig>& listeners) {
   const ServerLimits& limits = impl_->limits;
   const ListenOptions options{limits.backlog, limits.send_buffer_bytes, limits.receive_buffer_bytes};
   for (const ListenerConfig& listener : listeners) {
+    BARNABAS_ASSERT((listener.tls != nullptr) == security::encrypts(listener.security_protocol));
     const auto opened = open_listening_socket(listener.host, listener.port, options);
     if (!opened) {
       impl_->stop_accepting();

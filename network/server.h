@@ -12,6 +12,10 @@
 #include "network/event_loops.h"
 #include "network/request_handler.h"
 
+namespace barnabas::security {
+class TlsContextSource;
+}
+
 namespace barnabas::network {
 
 struct ListenerConfig {
@@ -20,6 +24,8 @@ struct ListenerConfig {
   std::string host{};                     ///< empty: all interfaces, IPv6 and IPv4
   uint16_t port = 0;                      ///< 0: the system chooses
   uint32_t connections_max = UINT32_MAX;  ///< listener.name.<name>.max.connections
+  /// Of SSL and SASL_SSL; each new connection takes the context of that moment.
+  std::shared_ptr<security::TlsContextSource> tls{};
 };
 
 /// Each is a bound at which the server pushes back or refuses. Kafka's setting where there is one.
@@ -28,9 +34,10 @@ struct ServerLimits {
   uint32_t connections_max = INT32_MAX;              ///< max.connections
   uint32_t connections_per_address_max = INT32_MAX;  ///< max.connections.per.ip
   std::map<std::string, uint32_t>
-      connections_per_address{};                ///< max.connections.per.ip.overrides, by numeric address
-  std::chrono::milliseconds idle_max{600'000};  ///< connections.max.idle.ms; below 0: never
-  int send_buffer_bytes = 102'400;              ///< socket.send.buffer.bytes; -1: the system's
+      connections_per_address{};                    ///< max.connections.per.ip.overrides, by numeric address
+  std::chrono::milliseconds idle_max{600'000};      ///< connections.max.idle.ms; below 0: never
+  std::chrono::milliseconds handshake_max{30'000};  ///< of TLS; idle_max if that is less
+  int send_buffer_bytes = 102'400;                  ///< socket.send.buffer.bytes; -1: the system's
   /// socket.receive.buffer.bytes; -1: the system's, which grows as needed. Kafka's default of 100 KiB is
   /// little more than one packet of loopback and nearly doubles the cost of receiving, so it should be set
   /// only where somebody asks for it.

@@ -32,17 +32,20 @@ ServerLoop::ServerLoop(EventLoop& loop, MemoryBudget& budget, io::DiskPool& disk
       handler_(handler),
       limits_(limits),
       counts_(std::move(counts)),
-      tick_interval_(tick_interval_for(limits.idle_max, limits.overdraft_stall_max)),
+      tick_interval_(
+          tick_interval_for(limits.idle_max, std::min(limits.overdraft_stall_max, limits.handshake_max))),
       scratch_(std::make_unique_for_overwrite<std::byte[]>(scratch_bytes)),
       timer_(loop.context()) {}
 
-void ServerLoop::adopt(int socket, std::shared_ptr<ConnectionContext> context) {
+void ServerLoop::adopt(int socket, std::shared_ptr<ConnectionContext> context,
+                       std::shared_ptr<const security::TlsContext> tls) {
   if (finishing_) {
     ::close(socket);
     counts_->leave(context->listener, context->peer_address);
     return;
   }
-  auto connection = std::make_shared<Connection>(shared_from_this(), socket, std::move(context));
+  auto connection =
+      std::make_shared<Connection>(shared_from_this(), socket, std::move(context), std::move(tls));
   connections_.push_back(*connection);
   start_ticking();
   connection->open();
@@ -81,6 +84,26 @@ void ServerLoop::drain_scheduled() {
   }
 }
 
+void ServerLoop::queue_handshake(Connection& connection) {
+  if (std::exchange(connection.handshake_queued_, true)) return;
+  handshakes_.push_back(connection.shared_from_this());
+  if (handshakes_.size() == 1) loop_.post(Drain(shared_from_this(), &ServerLoop::drain_handshakes));
+}
+
+void ServerLoop::drain_handshakes() {
+  if (handshakes_.empty()) return;
+  const auto connection = std::move(handshakes_.front());
+  handshakes_.pop_front();
+  if (!handshakes_.empty()) loop_.post(Drain(shared_from_this(), &ServerLoop::drain_handshakes));
+  connection->handshake_queued_ = false;
+  connection->continue_handshake();
+}
+
+TlsBuffers& ServerLoop::tls_buffers() {
+  if (!tls_buffers_) tls_buffers_ = std::make_unique<TlsBuffers>();
+  return *tls_buffers_;
+}
+
 void ServerLoop::settle_from_anywhere(std::shared_ptr<Connection> connection, uint64_t request,
                                       ReplyQueue::Settlement settlement) {
   if (!loop_.in_this_thread()) {
@@ -107,6 +130,7 @@ void ServerLoop::abandon() {
     reports.swap(reports_);
   }
   scheduled_.clear();
+  handshakes_.clear();
 }
 
 void ServerLoop::post_report(Report report) {

@@ -5,6 +5,7 @@
 #include <boost/intrusive/list.hpp>
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -17,6 +18,7 @@
 #include "network/connection_counts.h"
 #include "network/event_loops.h"
 #include "network/server.h"
+#include "network/tls_transport.h"
 
 namespace barnabas::network {
 
@@ -35,9 +37,11 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
   /// For one read at a time; see RequestReader::keep_rest.
   std::span<std::byte> scratch() { return {scratch_.get(), scratch_bytes}; }
   LogLimiter& close_log() { return close_log_; }
+  TlsBuffers& tls_buffers();
 
   /// Takes over an accepted socket. The counts were raised by the caller.
-  void adopt(int socket, std::shared_ptr<ConnectionContext> context);
+  void adopt(int socket, std::shared_ptr<ConnectionContext> context,
+             std::shared_ptr<const security::TlsContext> tls);
   /// A connection has closed itself.
   void forget(Connection& connection);
   /// As Server::begin_stop and stop_now, for this loop.
@@ -46,6 +50,9 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
 
   /// Pumps the connection soon, outside of the caller's stack.
   void schedule(Connection& connection);
+  /// Has the connection take a step of its TLS handshake soon. One step at a time: between two of them
+  /// everything else that is ready gets its turn, however many peers knock.
+  void queue_handshake(Connection& connection);
   /// From any thread: passes on what a slot reported.
   void settle_from_anywhere(std::shared_ptr<Connection> connection, uint64_t request,
                             ReplyQueue::Settlement settlement);
@@ -86,6 +93,7 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
   void post_report(Report report);
   void drain_reports();
   void drain_scheduled();
+  void drain_handshakes();
   void wait_for_memory();
   void wake_memory_waiters();
   void start_ticking();
@@ -103,6 +111,8 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
 
   boost::intrusive::list<Connection, boost::intrusive::constant_time_size<false>> connections_;
   std::vector<std::shared_ptr<Connection>> scheduled_;
+  std::deque<std::shared_ptr<Connection>> handshakes_;  ///< a drain is posted while there is one
+  std::unique_ptr<TlsBuffers> tls_buffers_;             ///< once there is a TLS connection
   std::vector<std::shared_ptr<Connection>> memory_waiters_;
   std::shared_ptr<Connection> overdrawn_;
   boost::asio::basic_waitable_timer<std::chrono::steady_clock,

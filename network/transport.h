@@ -32,6 +32,16 @@ class Transport {
   /// Whether send_file works; otherwise parts of files are read into memory and written.
   virtual bool can_send_files() const = 0;
   virtual IoOutcome send_file(int file, uint64_t position, std::size_t length) = 0;
+
+  /// Bytes that a write or send_file took are still to be given to the socket, by flush when it has room.
+  virtual bool has_output() const { return false; }
+  /// Done: none is left. Again also may have moved some.
+  virtual IoOutcome flush() { return {}; }
+  /// A read has something to say although the socket has not.
+  virtual bool has_input() const { return false; }
+  /// Tells the peer that no more is sent, as far as the socket takes it at once. Nothing else is called
+  /// afterwards.
+  virtual void shut_down() {}
 };
 
 /// A TCP socket as it is. Does not own the descriptor.

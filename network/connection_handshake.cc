@@ -1,0 +1,42 @@
+// The part of a connection's life before its first request: the TLS handshake.
+
+#include "network/connection.h"
+#include "network/server_loop.h"
+#include "network/tls_transport.h"
+
+namespace barnabas::network {
+
+void Connection::continue_handshake() {
+  if (closed() || handshake_ == nullptr) return;
+  const auto self = shared_from_this();
+  switch (handshake_->handshake()) {
+    case TlsTransport::Handshake::done:
+      end_handshake();
+      break;
+    case TlsTransport::Handshake::needs_input:
+      wait_for_input();
+      break;
+    case TlsTransport::Handshake::needs_room:
+      if (!room_wait_) wait_for_room();
+      break;
+    case TlsTransport::Handshake::failed:
+      // Whoever looks whether the port is open says nothing and goes.
+      close(handshake_->peer_has_spoken() ? LogAs::warning : LogAs::debug, handshake_->failure());
+      break;
+  }
+}
+
+void Connection::end_handshake() {
+  // With SASL_SSL the exchange that follows says who it is.
+  if (context_->security_protocol == SecurityProtocol::ssl) {
+    auto principal = handshake_->principal();
+    if (!principal) return close(LogAs::warning, principal.error().message);
+    context_->principal = std::move(*principal);
+  }
+  handshake_ = nullptr;
+  last_activity_ = frame_began_ = last_bytes_ = std::chrono::steady_clock::now();
+  readable_ = true;  // the first request may have come along with the end of the handshake
+  pump();
+}
+
+}  // namespace barnabas::network
