@@ -1,5 +1,6 @@
 #include <array>
 
+#include "security/kerberos_mechanism.h"
 #include "security/oauth_bearer_mechanism.h"
 #include "security/plain_mechanism.h"
 #include "security/sasl_mechanism.h"
@@ -9,6 +10,7 @@ namespace barnabas::security {
 namespace {
 
 constexpr std::array mechanisms{
+    SaslMechanismEntry{"GSSAPI", &make_kerberos_mechanism},
     SaslMechanismEntry{"OAUTHBEARER", &make_oauth_bearer_mechanism},
     SaslMechanismEntry{"PLAIN", &make_plain_mechanism},
     SaslMechanismEntry{"SCRAM-SHA-256", &make_scram_mechanism},
