@@ -57,7 +57,7 @@ Result<std::string> trusted_certificates(const MechanismSettings& settings) {
     return settings.refuse(jaas_name, "expected OAuthBearerLoginModule required …;");
   std::string file;
   for (const auto& [name, value] : module->options) {
-    if (name.starts_with("unsecured"))
+    if (name.starts_with("unsecuredValidator"))
       return settings.refuse(jaas_name, "option " + name +
                                             ": tokens without a signature are not accepted; set " +
                                             settings.full_name(url_name));
