@@ -1,5 +1,6 @@
 // The part of a connection's life before its first request: the TLS handshake.
 
+#include "base/log.h"
 #include "network/connection.h"
 #include "network/server_loop.h"
 #include "network/tls_transport.h"
@@ -30,7 +31,7 @@ void Connection::end_handshake() {
   // With SASL_SSL the exchange that follows says who it is.
   if (context_->security_protocol == SecurityProtocol::ssl) {
     auto principal = handshake_->principal();
-    if (!principal) return close(LogAs::warning, principal.error().message);
+    if (!principal) return close(LogAs::warning, log_text(principal.error().message, 1000));
     context_->principal = std::move(*principal);
   }
   handshake_ = nullptr;

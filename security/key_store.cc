@@ -8,6 +8,7 @@
 #include <ctime>
 #include <type_traits>
 
+#include "base/log.h"
 #include "security/distinguished_name.h"
 #include "security/openssl_support.h"
 #include "security/pem.h"
@@ -128,7 +129,7 @@ Result<KeyEntry> key_entry_from_pem(std::string_view key_pem, std::string_view c
   });
   if (own == entry.issuers.end())
     return refuse_store("the private key is not that of the certificate " +
-                        subject_of(entry.issuers.front().get()));
+                        log_text(subject_of(entry.issuers.front().get())));
   entry.certificate = std::move(*own);
   entry.issuers.erase(own);
   (void)openssl_reason("");  // the certificates that the key did not fit

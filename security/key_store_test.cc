@@ -82,8 +82,9 @@ TEST(PemKeyStore, what_is_missing_or_does_not_fit_is_said) {
   EXPECT_TRUE(says(read(key + key, chain), "2 private keys"));
   EXPECT_TRUE(says(read(key, ""), "no certificate"));
   EXPECT_TRUE(
-      says(read(key, authority().certificate_pem()), "is not that of the certificate CN=test authority"));
+      says(read(key, authority().certificate_pem()), "is not that of the certificate \"CN=test authority\""));
   EXPECT_TRUE(says(read(key, chain.substr(0, chain.size() / 2)), "without its end"));
+  EXPECT_TRUE(says(read("-----BEGIN PRIVATE\nKEY-----", chain), "a PEM header that is none"));
   std::string damaged = chain;
   damaged[damaged.size() / 4] = '!';
   EXPECT_TRUE(says(read(key, damaged), "not base64"));

@@ -19,6 +19,13 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+/// Labels appear in errors, and nothing else of a store may.
+bool is_label(std::string_view text) {
+  return text.size() <= 64 && std::ranges::all_of(text, [](char c) {
+           return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == ' ';
+         });
+}
+
 Result<std::string> decode(std::string_view body, const std::string& label) {
   std::string digits;
   std::ranges::copy_if(body, std::back_inserter(digits), [](char c) { return !is_blank(c); });
@@ -48,7 +55,8 @@ Result<std::vector<PemBlock>> parse_pem(std::string_view text) {
       return refuse_store("more than " + std::to_string(blocks_max) + " blocks of PEM");
     text.remove_prefix(begin + begin_mark.size());
     const auto label_end = text.find(dashes);
-    if (label_end == text.npos || label_end > 64) return refuse_store("a PEM header that does not end");
+    if (label_end == text.npos || !is_label(text.substr(0, label_end)))
+      return refuse_store("a PEM header that is none");
     PemBlock block;
     block.label = text.substr(0, label_end);
     text.remove_prefix(label_end + dashes.size());

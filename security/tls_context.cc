@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/log.h"
 #include "security/cipher_suites.h"
 #include "security/distinguished_name.h"
 #include "security/openssl_support.h"
@@ -24,6 +25,9 @@ constexpr std::size_t read_buffer_bytes = 64 << 10;
 /// Names of authorities that a client is told, to choose its certificate by. More would not fit into a
 /// message.
 constexpr std::size_t authority_names_max = 64;
+
+/// Issuers of a client's certificate. Java's bound, too: each one has to be verified.
+constexpr int chain_length_max = 10;
 
 std::unexpected<Error> refuse(std::string text) {
   return fail(ErrorKind::invalid, std::move(text));
@@ -124,7 +128,7 @@ Result<void> TlsContext::use_key(KeyEntry entry) {
   const int used = SSL_CTX_use_cert_and_key(native_, entry.certificate.get(), entry.key.get(), chain, 1);
   sk_X509_free(chain);
   if (used != 1)
-    return refuse("ssl.keystore: the certificate " + subject_of(entry.certificate.get()) +
+    return refuse("ssl.keystore: the certificate " + log_text(subject_of(entry.certificate.get())) +
                   " cannot be used: " + openssl_reason("OpenSSL refuses it"));
   certificate_ = std::move(entry.certificate);
   return {};
@@ -145,6 +149,7 @@ Result<void> TlsContext::use_trusted(std::vector<Certificate> trusted, bool syst
   SSL_CTX_set_client_CA_list(native_, names);
   // As in Java, whoever is in the trust store is trusted, whether or not they vouch for themselves.
   X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(native_), X509_V_FLAG_PARTIAL_CHAIN);
+  SSL_CTX_set_verify_depth(native_, chain_length_max);
   const int needed = settings_.client_auth == ClientAuth::required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
   SSL_CTX_set_verify(native_, SSL_VERIFY_PEER | needed, nullptr);
   (void)openssl_reason("");
@@ -163,8 +168,8 @@ Result<Principal> TlsContext::principal_of(const ssl_st* connection) const {
 }
 
 std::string TlsContext::summary() const {
-  return "subject=\"" + subject_of(certificate_.get()) + "\" expires=\"" + expiry_of(certificate_.get()) +
-         "\" sha256=" + fingerprint_of(certificate_.get());
+  return "subject=" + log_text(subject_of(certificate_.get())) + " expires=\"" +
+         expiry_of(certificate_.get()) + "\" sha256=" + fingerprint_of(certificate_.get());
 }
 
 std::vector<std::string> TlsContext::files() const {
@@ -179,8 +184,8 @@ Result<void> TlsContext::check_replacement(const TlsContext& next) const {
   const X509_NAME* after = X509_get_subject_name(next.certificate_.get());
   if (!next.settings_.allow_dn_changes && X509_NAME_cmp(before, after) != 0 &&
       !same_letters(java_name(before), java_name(after)))
-    return refuse("Keystore DistinguishedName does not match: existing=" + java_name(before) +
-                  ", new=" + java_name(after) + " (ssl.allow.dn.changes)");
+    return refuse("Keystore DistinguishedName does not match: existing=" + log_text(java_name(before)) +
+                  ", new=" + log_text(java_name(after)) + " (ssl.allow.dn.changes)");
   if (!next.settings_.allow_san_changes) {
     const auto old_names = alternative_names(certificate_.get());
     const auto new_names = alternative_names(next.certificate_.get());
