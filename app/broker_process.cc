@@ -13,13 +13,16 @@
 
 #include "app/cleaner_settings.h"
 #include "app/connection_limits.h"
+#include "app/directories.h"
 #include "app/dynamic_settings.h"
 #include "app/exposure.h"
 #include "app/group_settings_check.h"
 #include "app/kept_metadata.h"
 #include "app/listeners.h"
 #include "app/refused_settings.h"
+#include "app/sasl_settings.h"
 #include "base/log.h"
+#include "broker/authentication.h"
 #include "broker/coordinators/group_coordinator.h"
 #include "broker/coordinators/transaction_coordinator.h"
 #include "broker/directory_assignments.h"
@@ -117,33 +120,6 @@ class ConnectionLimiter {
   uint64_t changes_ = 0;
 };
 
-NodeId node_of(const metadata::StaticConfig& config) {
-  const auto* given = config.given("node.id");
-  const int64_t id = given != nullptr ? config.integer("node.id") : config.integer("broker.id");
-  return NodeId{static_cast<int32_t>(id < 0 ? 1 : id)};
-}
-
-/// Absolute, without doubled and trailing slashes, as Java's File makes it and so Kafka's tools know it.
-std::string absolute(const std::string& path) {
-  std::string whole = path.starts_with('/') ? path : std::filesystem::current_path().string() + "/" + path;
-  whole.erase(std::ranges::unique(whole, [](char a, char b) { return a == '/' && b == '/'; }).begin(),
-              whole.end());
-  if (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
-  return whole;
-}
-
-std::vector<std::string> log_paths(const metadata::StaticConfig& config) {
-  auto paths = config.list("log.dirs");
-  if (paths.empty()) paths = config.list("log.dir");
-  std::ranges::transform(paths, paths.begin(), absolute);
-  return paths;
-}
-
-std::string metadata_path(const metadata::StaticConfig& config, const std::vector<std::string>& paths) {
-  const std::string own = config.text("metadata.log.dir");
-  return own.empty() ? paths.front() : absolute(own);
-}
-
 std::chrono::milliseconds interval(const metadata::StaticConfig& config, std::string_view name) {
   // Never (2^63 - 1 ms) must stay a duration that can be added to a time.
   constexpr int64_t never = int64_t{1} << 40;
@@ -204,6 +180,7 @@ struct BrokerProcess::Parts {
     if (groups) groups->stop();
   }
   Result<void> open_all();
+  Result<void> read_sasl_settings();
   Result<void> find_metadata();
   Result<void> open_storage();
   Result<void> open_metadata();
@@ -229,6 +206,8 @@ struct BrokerProcess::Parts {
   bool loaded = false;                    ///< all logs are open
   std::atomic<bool> out_of_disks{false};  ///< no log directory is left
   std::atomic<bool> verify_transactions{true};
+  SaslListeners sasl;
+  std::optional<broker::Authentication> authentication;
   std::optional<storage::FilePool> files;
   std::optional<io::DiskPool> disk_pool;
   std::optional<storage::LogManager> logs;
@@ -253,6 +232,7 @@ struct BrokerProcess::Parts {
       cleaner;  ///< made with the logs; ends before those whose offsets it asks for
   std::optional<Ticker> storage_ticker;
   std::optional<Ticker> deadline_ticker;
+  std::optional<Ticker> token_ticker;
 };
 
 broker::ReplicaMover::Options BrokerProcess::Parts::mover_options() const {
@@ -299,10 +279,23 @@ Result<void> BrokerProcess::Parts::open_all() {
   BARNABAS_TRY(refuse_broken_promises(config, node));
   BARNABAS_TRY(check_group_settings(config));
   BARNABAS_ASSIGN(listeners, parse_listeners(config));
+  BARNABAS_TRY(read_sasl_settings());
   BARNABAS_TRY(open_storage());
   BARNABAS_TRY(open_metadata());
   BARNABAS_TRY(open_server());
   return join_cluster();
+}
+
+Result<void> BrokerProcess::Parts::read_sasl_settings() {
+  BARNABAS_TRY(check_inter_broker_settings(config, listeners.bind));
+  const security::SaslSources sources{.image = [this] { return publisher.current(); },
+                                      .token_secret_key = config.text("delegation.token.secret.key")};
+  BARNABAS_ASSIGN(sasl, sasl_listeners(config, listeners.bind, sources));
+  for (network::ListenerConfig& listener : listeners.bind)
+    if (const auto at = sasl.find(listener.name); at != sasl.end())
+      listener.authentication_bytes_max =
+          static_cast<uint32_t>(std::min<std::size_t>(at->second.message_bytes_max, INT32_MAX));
+  return {};
 }
 
 /// Changing log.dirs must not make the broker forget its topics: metadata lie in the first one unless told.
@@ -441,6 +434,13 @@ Result<void> BrokerProcess::Parts::open_server() {
       .check_record_contents = config.boolean("log.validate.contents"),
       .fetch_bytes_max = static_cast<int32_t>(config.integer("fetch.max.bytes")),
   });
+  if (!sasl.empty()) {
+    broker::Authentication::Options options;
+    options.listeners = std::move(sasl);
+    options.failure_delay = interval(config, "connection.failed.authentication.delay.ms");
+    authentication.emplace(std::move(options), *disk_pool);
+    services->authentication = &*authentication;
+  }
   dispatcher.emplace(*services);
   const auto image = publisher.current();
   const metadata::BrokerConfigView settings(*image, node, config);
@@ -502,6 +502,11 @@ void BrokerProcess::Parts::start_tickers() {
     (void)replicas->retry_failed(now);
     return std::min(next, now + retry_period);
   });
+  if (!config.text("delegation.token.secret.key").empty())
+    token_ticker.emplace([this] {
+      gateway->remove_expired_tokens();
+      return std::chrono::steady_clock::now() + interval(config, "delegation.token.expiry.check.interval.ms");
+    });
   // Apart from the other, which waits with everybody when a device hangs.
   deadline_ticker.emplace([this] {
     constexpr std::chrono::milliseconds period{250};
@@ -567,6 +572,7 @@ bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
   parts.storage_ticker.reset();
   parts.mover->stop();
   parts.deadline_ticker.reset();
+  parts.token_ticker.reset();
   check("fencing", parts.lifecycle->shut_down());
   const BrokerEpoch epoch = parts.lifecycle->epoch();
   check("metadata log", parts.gateway->close());

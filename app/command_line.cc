@@ -10,8 +10,9 @@ namespace barnabas::app {
 CommandLine parse_command_line(int count, const char* const* arguments) {
   CommandLine result;
   const std::string_view word = count > 1 ? arguments[1] : "";
-  if (word == "dump" || word == "check") {
-    result.action = word == "dump" ? CommandLine::Action::dump : CommandLine::Action::check;
+  if (word == "dump" || word == "check" || word == "format") {
+    using Action = CommandLine::Action;
+    result.action = word == "dump" ? Action::dump : word == "check" ? Action::check : Action::format;
     result.tool_arguments.assign(arguments + 2, arguments + count);
     return result;
   }
@@ -28,7 +29,8 @@ CommandLine parse_command_line(int count, const char* const* arguments) {
       ->allow_extra_args(false);
   app.footer(
       "Also:\n  barnabas dump FILE    print a file of a data directory\n"
-      "  barnabas check DIR    verify the log directories of a stopped broker\n\n"
+      "  barnabas check DIR    verify the log directories of a stopped broker\n"
+      "  barnabas format …     make log directories, with users who can log in (--help)\n\n"
       "Environment: KAFKA_LOG_DIRS=… sets log.dirs and so on (_ for ., __ for _, ___ for -).\n"
       "Example: barnabas server.properties --override log.dirs=/var/lib/barnabas");
   try {

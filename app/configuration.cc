@@ -1,5 +1,7 @@
 #include "app/configuration.h"
 
+#include <fstream>
+
 #include "base/properties.h"
 
 namespace barnabas::app {
@@ -36,6 +38,17 @@ Result<void> derive_listeners(metadata::StaticConfig& config) {
 }
 
 }  // namespace
+
+Result<std::string> read_settings_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  // Not by iterators: those throw what a directory makes of being read.
+  for (char part[4096]; file && (file.read(part, sizeof part), file.gcount() > 0);)
+    text.append(part, static_cast<std::size_t>(file.gcount()));
+  if (!file.eof())
+    return fail(ErrorKind::not_found, path + ": cannot be read; expected a server.properties file");
+  return text;
+}
 
 std::string_view embedded_configuration() {
   return "process.roles=broker,controller\n"

@@ -17,6 +17,9 @@ struct ConfigurationSources {
   std::vector<std::string> overrides;  ///< "name=value"
 };
 
+/// The content of a settings file.
+Result<std::string> read_settings_file(const std::string& path);
+
 /// Merges and checks them. Errors name file and line (or variable, or --override), setting, value and what is
 /// allowed.
 Result<metadata::StaticConfig> load_configuration(const ConfigurationSources& sources);

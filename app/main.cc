@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <span>
 #include <string>
@@ -10,6 +9,7 @@
 #include "app/broker_process.h"
 #include "app/command_line.h"
 #include "app/configuration.h"
+#include "app/format_command.h"
 #include "app/signals.h"
 #include "app/version.h"
 #include "base/log.h"
@@ -27,22 +27,11 @@ int complain(const std::string& message) {
   return 1;
 }
 
-Result<std::string> read_settings(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  // Not by iterators: those throw what a directory makes of being read.
-  for (char part[4096]; file && (file.read(part, sizeof part), file.gcount() > 0);)
-    text.append(part, static_cast<std::size_t>(file.gcount()));
-  if (!file.eof())
-    return fail(ErrorKind::not_found, path + ": cannot be read; expected a server.properties file");
-  return text;
-}
-
 Result<metadata::StaticConfig> configure(const app::CommandLine& command) {
   app::ConfigurationSources sources;
   sources.file = command.settings_file;
   if (!sources.file.empty()) {
-    BARNABAS_ASSIGN(sources.file_text, read_settings(sources.file));
+    BARNABAS_ASSIGN(sources.file_text, app::read_settings_file(sources.file));
   }
   sources.environment = app::settings_of_environment(environ);
   sources.overrides = command.overrides;
@@ -102,6 +91,8 @@ int main(int count, char** arguments) {
       return run_tool(tools::dump_main, command);
     case app::CommandLine::Action::check:
       return run_tool(tools::check_main, command);
+    case app::CommandLine::Action::format:
+      return run_tool(app::format_main, command);
     case app::CommandLine::Action::serve:
       break;
   }

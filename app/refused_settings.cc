@@ -69,6 +69,18 @@ Result<void> check_plug_ins(const StaticConfig& config) {
   return {};
 }
 
+/// Whoever makes principals of another kind means other people by the same names.
+Result<void> check_principals(const StaticConfig& config) {
+  constexpr std::string_view name = "principal.builder.class";
+  constexpr std::string_view usual =
+      "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder";
+  if (!is_set(config, name) || config.text(name) == usual) return {};
+  return refuse(
+      config, name,
+      "a class of Java's cannot run here, and without it clients would be taken for others; expected "
+      "none, which is Kafka's own");
+}
+
 Result<void> check_offsets_codec(const StaticConfig& config) {
   constexpr std::string_view name = "offsets.topic.compression.codec";
   const int64_t id = config.integer(name);
@@ -82,6 +94,7 @@ Result<void> refuse_broken_promises(const StaticConfig& config, NodeId node) {
   BARNABAS_TRY(check_roles(config));
   BARNABAS_TRY(check_voters(config, node));
   BARNABAS_TRY(check_plug_ins(config));
+  BARNABAS_TRY(check_principals(config));
   BARNABAS_TRY(check_offsets_codec(config));
   if (config.boolean("remote.log.storage.system.enable"))
     return refuse(

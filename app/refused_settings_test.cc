@@ -59,6 +59,14 @@ TEST(RefusedSettings, protection_that_cannot_be_given_is_refused_with_the_way_ou
   }
 }
 
+TEST(RefusedSettings, principals_are_made_as_kafka_makes_them) {
+  EXPECT_EQ(refusal({{"principal.builder.class",
+                      "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"}}),
+            "");
+  EXPECT_NE(refusal({{"principal.builder.class", "org.example.Builder"}}).find("org.example.Builder"),
+            std::string::npos);
+}
+
 TEST(RefusedSettings, remote_storage_is_refused_only_when_it_is_on) {
   EXPECT_EQ(refusal({{"remote.log.storage.system.enable", "false"}}), "");
   EXPECT_NE(

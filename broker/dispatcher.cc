@@ -1,5 +1,6 @@
 #include "broker/dispatcher.h"
 
+#include "broker/authentication.h"
 #include "broker/handlers/fetch_operation.h"
 #include "broker/handlers/handlers.h"
 #include "protocol/messages/request_header.h"
@@ -38,6 +39,11 @@ const HandlerEntry* handler_of(int16_t key, int16_t version) {
 }  // namespace
 
 void Dispatcher::start(network::IncomingRequest request) {
+  // First of all: what comes from a peer that has yet to say who it is must not be seen by anybody else.
+  if (security::authenticates_by_sasl(request.connection->security_protocol)) {
+    if (services_.authentication == nullptr) return request.slot.close("this listener cannot authenticate");
+    if (services_.authentication->take(request)) return;
+  }
   const ByteView bytes = request.frame.bytes();
   protocol::Reader peek(bytes);
   const int16_t key = peek.int16();
@@ -63,9 +69,11 @@ void Dispatcher::start(network::IncomingRequest request) {
 
 void Dispatcher::connection_closed(network::ConnectionContext& connection) {
   cancel_waiting_fetch(connection);
+  Authentication::connection_closed(connection);
 }
 
 void Dispatcher::end_waiting(network::ConnectionContext& connection) {
+  Authentication::end_waiting(connection);
   auto* waiting = std::any_cast<std::weak_ptr<FetchOperation>>(&connection.broker_state);
   if (waiting == nullptr) return;
   if (const auto operation = waiting->lock()) operation->hurry();

@@ -35,7 +35,24 @@
 #include "protocol/messages/update_features_request.h"
 #include "protocol/messages/update_features_response.h"
 
+namespace barnabas::protocol {
+struct AlterUserScramCredentialsRequest;
+struct AlterUserScramCredentialsResponse;
+struct CreateDelegationTokenRequest;
+struct CreateDelegationTokenResponse;
+struct ExpireDelegationTokenRequest;
+struct ExpireDelegationTokenResponse;
+struct RenewDelegationTokenRequest;
+struct RenewDelegationTokenResponse;
+}  // namespace barnabas::protocol
+
 namespace barnabas::cluster {
+
+template <class Request>
+struct TokenRequest;
+using CreateDelegationToken = TokenRequest<protocol::CreateDelegationTokenRequest>;
+using RenewDelegationToken = TokenRequest<protocol::RenewDelegationTokenRequest>;
+using ExpireDelegationToken = TokenRequest<protocol::ExpireDelegationTokenRequest>;
 
 /// Where proposals go: the one way of the broker to change the cluster's metadata. Speaks the request and
 /// response structs of the real APIs whether the controller lives in this process or elsewhere.
@@ -77,6 +94,15 @@ class ControllerGateway {
                                Done<protocol::DescribeQuorumResponse> done) = 0;
   virtual void unregister_broker(protocol::UnregisterBrokerRequest request,
                                  Done<protocol::UnregisterBrokerResponse> done) = 0;
+  virtual void alter_user_scram_credentials(protocol::AlterUserScramCredentialsRequest request,
+                                            Done<protocol::AlterUserScramCredentialsResponse> done) = 0;
+  /// Tokens: cluster/delegation_token_requests.h. Whether the requester may ask at all is the broker's to know.
+  virtual void create_delegation_token(CreateDelegationToken request,
+                                       Done<protocol::CreateDelegationTokenResponse> done) = 0;
+  virtual void renew_delegation_token(RenewDelegationToken request,
+                                      Done<protocol::RenewDelegationTokenResponse> done) = 0;
+  virtual void expire_delegation_token(ExpireDelegationToken request,
+                                       Done<protocol::ExpireDelegationTokenResponse> done) = 0;
   virtual void allocate_producer_ids(protocol::AllocateProducerIdsRequest request,
                                      Done<protocol::AllocateProducerIdsResponse> done) = 0;
   virtual void register_broker(protocol::BrokerRegistrationRequest request,

@@ -1,5 +1,7 @@
 #include "cluster/error_responses.h"
 
+#include <set>
+
 #include "cluster/api_error.h"
 
 namespace barnabas::cluster {
@@ -131,6 +133,20 @@ protocol::DescribeQuorumResponse error_response(const protocol::DescribeQuorumRe
 protocol::UnregisterBrokerResponse error_response(const protocol::UnregisterBrokerRequest&, ErrorCode code) {
   protocol::UnregisterBrokerResponse response;
   set_error(response, refusal(code));
+  return response;
+}
+
+protocol::AlterUserScramCredentialsResponse error_response(
+    const protocol::AlterUserScramCredentialsRequest& request, ErrorCode code) {
+  protocol::AlterUserScramCredentialsResponse response;
+  std::set<std::string_view> users;
+  for (const auto& deletion : request.deletions) users.insert(deletion.name.view());
+  for (const auto& upsertion : request.upsertions) users.insert(upsertion.name.view());
+  for (const std::string_view user : users) {
+    auto& result = response.results.emplace_back();
+    result.user = protocol::String(user);
+    set_error(result, refusal(code));
+  }
   return response;
 }
 

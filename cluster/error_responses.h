@@ -2,6 +2,8 @@
 
 #include "cluster/controller_gateway.h"
 #include "protocol/error_code.h"
+#include "protocol/messages/alter_user_scram_credentials_request.h"
+#include "protocol/messages/alter_user_scram_credentials_response.h"
 
 /// Responses that refuse a whole request, each item with the same code: for a controller that cannot be
 /// asked.
@@ -29,6 +31,8 @@ protocol::DescribeQuorumResponse error_response(const protocol::DescribeQuorumRe
                                                 protocol::ErrorCode code);
 protocol::UnregisterBrokerResponse error_response(const protocol::UnregisterBrokerRequest& request,
                                                   protocol::ErrorCode code);
+protocol::AlterUserScramCredentialsResponse error_response(
+    const protocol::AlterUserScramCredentialsRequest& request, protocol::ErrorCode code);
 protocol::AllocateProducerIdsResponse error_response(const protocol::AllocateProducerIdsRequest& request,
                                                      protocol::ErrorCode code);
 protocol::BrokerRegistrationResponse error_response(const protocol::BrokerRegistrationRequest& request,

@@ -9,10 +9,13 @@
 #include "base/types.h"
 #include "base/uuid.h"
 #include "cluster/controller_gateway.h"
+#include "cluster/delegation_token_requests.h"
 #include "metadata/effective_config.h"
 #include "metadata/image.h"
 #include "metadata/record_list.h"
 #include "metadata/static_config.h"
+#include "protocol/messages/alter_user_scram_credentials_request.h"
+#include "protocol/messages/alter_user_scram_credentials_response.h"
 #include "protocol/error_code.h"
 
 namespace barnabas::cluster {
@@ -43,7 +46,7 @@ struct ControllerState {
 struct LocalControllerOptions {
   NodeId node_id;
   const metadata::StaticConfig* static_config;   ///< outlives the controller
-  std::function<Uuid()> new_id = &Uuid::random;  ///< for topics; tests make it foreseeable
+  std::function<Uuid()> new_id = &Uuid::random;  ///< for topics and tokens; tests make it foreseeable
 };
 
 /// Kafka's controller for a cluster of one broker: validates requests as Apache Kafka 4.4 does and turns them
@@ -81,6 +84,18 @@ class LocalController {
   /// serve.
   Outcome<protocol::UnregisterBrokerResponse> unregister_broker(
       const protocol::UnregisterBrokerRequest& request, const ControllerState& state) const;
+  /// Of the password only what cannot be turned back into it gets into the records.
+  Outcome<protocol::AlterUserScramCredentialsResponse> alter_user_scram_credentials(
+      const protocol::AlterUserScramCredentialsRequest& request, const ControllerState& state) const;
+  /// Delegation tokens (KIP-48), which delegation.token.secret.key turns on.
+  Outcome<protocol::CreateDelegationTokenResponse> create_delegation_token(
+      const CreateDelegationToken& request, const ControllerState& state) const;
+  Outcome<protocol::RenewDelegationTokenResponse> renew_delegation_token(const RenewDelegationToken& request,
+                                                                         const ControllerState& state) const;
+  Outcome<protocol::ExpireDelegationTokenResponse> expire_delegation_token(
+      const ExpireDelegationToken& request, const ControllerState& state) const;
+  Outcome<ExpiredTokensRemoved> remove_expired_tokens(const RemoveExpiredTokens& request,
+                                                      const ControllerState& state) const;
   Outcome<protocol::AllocateProducerIdsResponse> allocate_producer_ids(
       const protocol::AllocateProducerIdsRequest& request, const ControllerState& state) const;
 

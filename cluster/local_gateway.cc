@@ -372,6 +372,26 @@ void LocalGateway::unregister_broker(protocol::UnregisterBrokerRequest request,
                                      Done<protocol::UnregisterBrokerResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::unregister_broker);
 }
+void LocalGateway::alter_user_scram_credentials(protocol::AlterUserScramCredentialsRequest request,
+                                                Done<protocol::AlterUserScramCredentialsResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::alter_user_scram_credentials);
+}
+void LocalGateway::create_delegation_token(CreateDelegationToken request,
+                                           Done<protocol::CreateDelegationTokenResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::create_delegation_token);
+}
+void LocalGateway::renew_delegation_token(RenewDelegationToken request,
+                                          Done<protocol::RenewDelegationTokenResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::renew_delegation_token);
+}
+void LocalGateway::expire_delegation_token(ExpireDelegationToken request,
+                                           Done<protocol::ExpireDelegationTokenResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::expire_delegation_token);
+}
+void LocalGateway::remove_expired_tokens() {
+  submit(RemoveExpiredTokens{}, Done<ExpiredTokensRemoved>([](ExpiredTokensRemoved) {}),
+         &LocalController::remove_expired_tokens);
+}
 void LocalGateway::allocate_producer_ids(protocol::AllocateProducerIdsRequest request,
                                          Done<protocol::AllocateProducerIdsResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::allocate_producer_ids);

@@ -66,6 +66,16 @@ class LocalGateway final : public ControllerGateway {
                        Done<protocol::DescribeQuorumResponse> done) override;
   void unregister_broker(protocol::UnregisterBrokerRequest request,
                          Done<protocol::UnregisterBrokerResponse> done) override;
+  void alter_user_scram_credentials(protocol::AlterUserScramCredentialsRequest request,
+                                    Done<protocol::AlterUserScramCredentialsResponse> done) override;
+  void create_delegation_token(CreateDelegationToken request,
+                               Done<protocol::CreateDelegationTokenResponse> done) override;
+  void renew_delegation_token(RenewDelegationToken request,
+                              Done<protocol::RenewDelegationTokenResponse> done) override;
+  void expire_delegation_token(ExpireDelegationToken request,
+                               Done<protocol::ExpireDelegationTokenResponse> done) override;
+  /// The controller's own: delegation tokens whose time is over go. Returns at once. Any thread.
+  void remove_expired_tokens();
   void allocate_producer_ids(protocol::AllocateProducerIdsRequest request,
                              Done<protocol::AllocateProducerIdsResponse> done) override;
   void register_broker(protocol::BrokerRegistrationRequest request,

@@ -29,6 +29,12 @@ inline constexpr int16_t register_broker_record_version(int16_t metadata_version
 inline constexpr bool registers_controllers(int16_t metadata_version) {
   return metadata_version >= 15;
 }
+inline constexpr bool has_scram(int16_t metadata_version) {
+  return metadata_version >= 11;  // 3.5-IV2
+}
+inline constexpr bool has_delegation_tokens(int16_t metadata_version) {
+  return metadata_version >= 14;  // 3.6-IV2
+}
 inline constexpr bool has_transactions(int16_t metadata_version) {
   return metadata_version >= 13;
 }

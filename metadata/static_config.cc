@@ -26,11 +26,17 @@ constexpr auto effective = std::to_array<std::string_view>({
     "compression.lz4.level",
     "compression.type",
     "compression.zstd.level",
+    "connection.failed.authentication.delay.ms",
     "connections.max.idle.ms",
+    "connections.max.reauth.ms",
     "controller.listener.names",
     "controller.quorum.voters",
     "create.topic.policy.class.name",
     "default.replication.factor",
+    "delegation.token.expiry.check.interval.ms",
+    "delegation.token.expiry.time.ms",
+    "delegation.token.max.lifetime.ms",
+    "delegation.token.secret.key",
     "delete.topic.enable",
     "disk.threads",
     "fetch.max.bytes",
@@ -123,6 +129,7 @@ constexpr auto effective = std::to_array<std::string_view>({
     "offsets.topic.num.partitions",
     "offsets.topic.replication.factor",
     "offsets.topic.segment.bytes",
+    "principal.builder.class",
     "process.roles",
     "producer.id.expiration.check.interval.ms",
     "producer.id.expiration.ms",
@@ -130,6 +137,11 @@ constexpr auto effective = std::to_array<std::string_view>({
     "remote.log.storage.system.enable",
     "replica.alter.log.dirs.io.max.bytes.per.second",
     "replica.high.watermark.checkpoint.interval.ms",
+    "sasl.enabled.mechanisms",
+    "sasl.mechanism.inter.broker.protocol",
+    "sasl.server.callback.handler.class",
+    "sasl.server.max.receive.size",
+    "security.inter.broker.protocol",
     "socket.listen.backlog.size",
     "socket.receive.buffer.bytes",
     "socket.request.max.bytes",
@@ -146,6 +158,22 @@ constexpr auto effective = std::to_array<std::string_view>({
 });
 static_assert(std::ranges::is_sorted(effective));
 
+/// Behind "listener.name.<listener>.", and, for SASL, behind "listener.name.<listener>.<mechanism>." as well.
+constexpr auto effective_of_listener = std::to_array<std::string_view>({
+    "connections.max.reauth.ms",
+    "max.connections",
+    "sasl.enabled.mechanisms",
+    "sasl.server.callback.handler.class",
+    "sasl.server.max.receive.size",
+});
+static_assert(std::ranges::is_sorted(effective_of_listener));
+constexpr auto effective_of_mechanism = std::to_array<std::string_view>({
+    "connections.max.reauth.ms",
+    "sasl.jaas.config",
+    "sasl.server.callback.handler.class",
+});
+static_assert(std::ranges::is_sorted(effective_of_mechanism));
+
 /// Settings of classes that come with Kafka, which the broker only hands on to them.
 constexpr std::array plug_in_names = {std::string_view("allow.everyone.if.no.acl.found"),
                                       std::string_view("super.users")};
@@ -156,17 +184,29 @@ bool in_family(std::string_view name) {
                              [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+/// Whether the value of a name that nobody knows, perhaps for a letter too many, had better not be repeated.
+bool may_be_secret(std::string_view name) {
+  constexpr std::array words = {std::string_view("jaas"), std::string_view("key"), std::string_view("password"),
+                                std::string_view("secret"), std::string_view("token")};
+  return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != name.npos; });
+}
+
 }  // namespace
 
 bool has_effect(std::string_view broker_setting) {
-  return std::ranges::binary_search(effective, broker_setting);
+  if (std::ranges::binary_search(effective, broker_setting)) return true;
+  const std::string_view of_listener = without_listener_prefix(broker_setting);
+  if (of_listener.size() == broker_setting.size()) return false;
+  return std::ranges::binary_search(effective_of_listener, of_listener) ||
+         std::ranges::binary_search(effective_of_mechanism, of_listener.substr(of_listener.find('.') + 1));
 }
 
 Result<void> StaticConfig::set(std::string_view name, std::string value, std::string origin) {
   // What is set for one listener has to be as good as what is set for all.
   const ConfigDefinition* definition = find_broker_config(without_listener_prefix(name));
   if (definition == nullptr && !in_family(name)) {
-    std::string text = origin + ": unknown setting " + std::string(name) + " (value \"" + value + "\")";
+    std::string text = origin + ": unknown setting " + std::string(name);
+    if (!may_be_secret(name)) text += " (value \"" + value + "\")";
     if (const auto nearest = nearest_broker_config(name); !nearest.empty())
       text += "; did you mean " + std::string(nearest) + "?";
     else

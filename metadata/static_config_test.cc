@@ -90,6 +90,23 @@ TEST(StaticConfig, the_page_on_settings_says_of_each_whether_it_has_an_effect) {
   }
 }
 
+TEST(StaticConfig, an_error_repeats_no_value_that_may_be_a_secret) {
+  StaticConfig config;
+  for (const char* name : {"plain.sasl.jaas.config", "ssl.keystore.pasword.password", "delegation.token.secretkey"})
+    EXPECT_EQ(config.set(name, "hunter2", "f:1").error().message.find("hunter2"), std::string::npos) << name;
+  EXPECT_NE(config.set("log.dirz", "/tmp", "f:1").error().message.find("/tmp"), std::string::npos);
+}
+
+TEST(StaticConfig, settings_of_one_listener_have_an_effect_where_those_of_all_have) {
+  for (const char* name :
+       {"listener.name.a.max.connections", "listener.name.a.sasl.enabled.mechanisms",
+        "listener.name.a.plain.sasl.jaas.config", "listener.name.a.plain.connections.max.reauth.ms"})
+    EXPECT_TRUE(has_effect(name)) << name;
+  for (const char* name : {"sasl.jaas.config", "listener.name.a.log.dirs", "listener.name.a", "listener.name.",
+                           "listener.name.a.plain.max.connections"})
+    EXPECT_FALSE(has_effect(name)) << name;
+}
+
 TEST(ConfigDefinitions, each_has_a_sentence) {
   for (const auto table : {broker_configs(), topic_configs(), group_configs(), client_metrics_configs()})
     for (const ConfigDefinition& definition : table)

@@ -126,6 +126,8 @@ void Acceptor::admit(int socket, const sockaddr_storage& peer) {
   }
   context->listener = config_.name;
   context->security_protocol = config_.security_protocol;
+  context->admitted = !security::authenticates_by_sasl(config_.security_protocol);
+  context->authentication_bytes_max = config_.authentication_bytes_max;
   context->loop = &home.loop();
   auto tls = config_.tls ? config_.tls->current() : nullptr;
   home.loop().post(

@@ -176,7 +176,7 @@ void Connection::collect_answers() {
 
 /// go_on: a request was started, or the connection was found to be bad; stop: more bytes are needed.
 Connection::Step Connection::start_next() {
-  switch (reader_.advance()) {
+  switch (reader_.advance(context_->admitted ? UINT32_MAX : context_->authentication_bytes_max)) {
     case RequestReader::State::need_bytes:
       return Step::stop;
     case RequestReader::State::complete:
@@ -218,8 +218,13 @@ std::string Connection::bad_size_text() const {
   const char* hint = "";
   if (head.starts_with("\x16\x03")) hint = " (a TLS client on a plaintext listener?)";
   if (head == "GET " || head == "POST" || head == "PUT " || head == "HEAD") hint = " (an HTTP client?)";
-  return fmt::format("request size of {} bytes{} is not in 1..{} (socket.request.max.bytes), sent {}",
-                     reader_.frame_size(), hint, home_->limits().request_bytes_max, log_text(head));
+  const uint32_t usual_max = home_->limits().request_bytes_max;
+  const bool stranger = !context_->admitted && context_->authentication_bytes_max < usual_max;
+  return fmt::format("request size of {} bytes{} is not in 1..{} ({}), sent {}", reader_.frame_size(), hint,
+                     stranger ? context_->authentication_bytes_max : usual_max,
+                     stranger ? "sasl.server.max.receive.size, before authentication"
+                              : "socket.request.max.bytes",
+                     log_text(head));
 }
 
 Connection::Step Connection::flush() {
@@ -366,6 +371,8 @@ void Connection::cold_piece_done(uint64_t length, bool wants_bytes,
 }
 
 void Connection::check_deadlines(Instant now) {
+  if (!context_->admitted && now - opened_ >= home_->limits().authentication_max)
+    return close(LogAs::warning, "not authenticated in time");
   const auto idle_max = home_->limits().idle_max;
   if (handshake_ != nullptr) {
     const auto limit = home_->limits().handshake_max;

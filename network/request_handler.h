@@ -31,6 +31,7 @@ struct ConnectionContext {
   std::string listener;  ///< name of the listener, upper case as configured
   SecurityProtocol security_protocol = SecurityProtocol::plaintext;
   EventLoop* loop = nullptr;  ///< where the connection lives; its timers and posts run on the same thread
+  uint32_t authentication_bytes_max = UINT32_MAX;  ///< ListenerConfig's, while not `admitted`
 
   /// Set when the handshake or the authentication ends, before any request reaches the broker's handlers.
   security::Principal principal{};
@@ -38,6 +39,9 @@ struct ConnectionContext {
   std::string client_software_version = "unknown";
   std::any broker_state;    ///< whatever the broker keeps per connection
   std::any authentication;  ///< where the connection stands with its SASL exchange
+  /// False until a peer that has to authenticate has done so, which the request handler says: until then its
+  /// requests are small, and the connection is closed after ServerLimits::authentication_max.
+  bool admitted = true;
   /// True once the connection is closed; answers are then dropped.
   bool closed = false;
 

@@ -26,6 +26,9 @@ struct ListenerConfig {
   uint32_t connections_max = UINT32_MAX;  ///< listener.name.<name>.max.connections
   /// Of SSL and SASL_SSL; each new connection takes the context of that moment.
   std::shared_ptr<security::TlsContextSource> tls{};
+  /// The largest request of a peer that has yet to authenticate, on listeners that ask for SASL:
+  /// sasl.server.max.receive.size.
+  uint32_t authentication_bytes_max = 524'288;
 };
 
 /// Each is a bound at which the server pushes back or refuses. Kafka's setting where there is one.
@@ -37,7 +40,8 @@ struct ServerLimits {
       connections_per_address{};                    ///< max.connections.per.ip.overrides, by numeric address
   std::chrono::milliseconds idle_max{600'000};      ///< connections.max.idle.ms; below 0: never
   std::chrono::milliseconds handshake_max{30'000};  ///< of TLS; idle_max if that is less
-  int send_buffer_bytes = 102'400;                  ///< socket.send.buffer.bytes; -1: the system's
+  std::chrono::milliseconds authentication_max{60'000};  ///< of SASL, from accepting on
+  int send_buffer_bytes = 102'400;                       ///< socket.send.buffer.bytes; -1: the system's
   /// socket.receive.buffer.bytes; -1: the system's, which grows as needed. Kafka's default of 100 KiB is
   /// little more than one packet of loopback and nearly doubles the cost of receiving, so it should be set
   /// only where somebody asks for it.

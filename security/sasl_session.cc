@@ -253,7 +253,6 @@ SaslVerdict SaslSession::refuse_token(std::string message, std::string reason) {
 std::vector<std::byte> SaslSession::token_answer(ByteView token, int64_t lifetime_ms) const {
   if (raw_) return {token.begin(), token.end()};
   protocol::SaslAuthenticateResponse response;
-  response.error_message.reset();
   response.auth_bytes = protocol::Bytes::view_of(token);
   response.session_lifetime_ms = lifetime_ms;
   return encoded(ApiKey::sasl_authenticate, version_, correlation_id_, response);

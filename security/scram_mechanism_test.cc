@@ -55,9 +55,10 @@ class Scram : public testing::Test {
   }
   /// The client's last message, made with a password of its own.
   static std::string last_message(ScramMechanism mechanism, std::string_view first_bare,
-                                  std::string_view challenge, std::string_view password) {
+                                  std::string_view challenge, std::string_view password,
+                                  const std::string& before_nonce = "") {
     const auto nonce = challenge.substr(2, challenge.find(',') - 2);
-    const std::string bare = "c=biws,r=" + std::string(nonce);
+    const std::string bare = "c=biws,r=" + before_nonce + std::string(nonce);
     const std::string text = std::string(first_bare) + "," + std::string(challenge) + "," + bare;
     const auto salted = scram_salted_password(mechanism, password, *decode_base64(salt), 4096);
     auto proof = scram_hmac(mechanism, salted, as_byte_view("Client Key"));
@@ -128,6 +129,16 @@ TEST_F(Scram, names_with_commas_and_equals_signs_come_escaped) {
                 .state,
             SaslStep::State::complete);
   EXPECT_EQ(exchange->principal().name, "a,b=c");
+}
+
+TEST_F(Scram, a_client_that_puts_its_nonce_in_front_twice_is_let_in) {
+  users_->add(ScramMechanism::sha_256, "user", "pencil");
+  auto exchange = begin(ScramMechanism::sha_256);
+  const auto challenge = say(*exchange, "n,,n=user,r=abc");
+  EXPECT_EQ(say(*exchange, last_message(ScramMechanism::sha_256, "n=user,r=abc", as_text(challenge.bytes),
+                                        "pencil", "abc"))
+                .state,
+            SaslStep::State::complete);
 }
 
 TEST_F(Scram, nobody_acts_for_another) {

@@ -222,4 +222,38 @@ Result<LogDirectories> open_log_directories(io::Disk& disk, const LogDirectories
   return result;
 }
 
+Result<std::vector<std::string>> format_log_directories(io::Disk& disk,
+                                                        const FormatLogDirectoriesOptions& options) {
+  if (options.paths.empty()) return fail(ErrorKind::invalid, "log.dirs names no directory");
+  BARNABAS_ASSIGN(const std::vector<Candidate> candidates, identify_all(disk, options.paths));
+  for (const Candidate& candidate : candidates)
+    if (candidate.directory.failure) return std::unexpected(*candidate.directory.failure);
+  LogDirectoriesOptions expected;
+  expected.cluster_id = options.cluster_id;
+  BARNABAS_TRY(agree_on_cluster_id(candidates, expected));
+  BARNABAS_TRY(check_ids(candidates, options.node_id));
+  for (const Candidate& candidate : candidates) {
+    const std::string& path = candidate.directory.path;
+    if (!candidate.properties) {
+      BARNABAS_TRY(check_unclaimed(disk, path));
+    } else if (!options.ignore_formatted) {
+      return fail(ErrorKind::already_exists,
+                  "Log directory " + path +
+                      " is already formatted. Use --ignore-formatted to ignore this directory and format the "
+                      "others.");
+    }
+  }
+  std::vector<std::string> made;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.properties) continue;
+    const std::string& path = candidate.directory.path;
+    const Uuid directory_id = Uuid::random();
+    BARNABAS_TRY(options.fill(path, directory_id));
+    BARNABAS_TRY(
+        write_meta_properties(disk, path, MetaProperties{options.cluster_id, options.node_id, directory_id}));
+    made.push_back(path);
+  }
+  return made;
+}
+
 }  // namespace barnabas::storage

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,5 +56,21 @@ struct LogDirectoriesOptions {
 /// another cluster or node id, two directories of one id, or no usable directory at all is an error that
 /// names the directory and both values. Blocking; call it once at start.
 Result<LogDirectories> open_log_directories(io::Disk& disk, const LogDirectoriesOptions& options);
+
+struct FormatLogDirectoriesOptions {
+  std::vector<std::string> paths;  ///< as in LogDirectoriesOptions
+  NodeId node_id;
+  std::string cluster_id;
+  bool ignore_formatted =
+      false;  ///< leave those alone that are formatted, if they are of this node and cluster
+  /// Puts into a directory what it is to begin with; called before it becomes ours, so that one that was left
+  /// half done is not taken for a whole one.
+  std::function<Result<void>(const std::string& path, const Uuid& directory_id)> fill;
+};
+
+/// Makes the directories ours that are not, without a broker; gives their paths. ErrorKind::already_exists
+/// for one that is formatted. Blocking.
+Result<std::vector<std::string>> format_log_directories(io::Disk& disk,
+                                                        const FormatLogDirectoriesOptions& options);
 
 }  // namespace barnabas::storage

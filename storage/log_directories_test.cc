@@ -54,6 +54,35 @@ TEST_F(LogDirectoriesTest, fresh_ones_are_formatted_on_request_and_keep_their_id
   EXPECT_EQ(again->directories[0].directory_id, first);
 }
 
+TEST_F(LogDirectoriesTest, formatting_fills_a_directory_before_it_is_ours) {
+  FormatLogDirectoriesOptions asked;
+  asked.paths = {"/a", "/b"};
+  asked.node_id = NodeId{1};
+  asked.cluster_id = "cluster";
+  asked.fill = [](const std::string& path, const Uuid&) -> Result<void> {
+    return path == "/a" ? Result<void>() : fail(ErrorKind::io, "no");
+  };
+  EXPECT_FALSE(format_log_directories(disk_, asked));
+  EXPECT_FALSE(read_meta_properties(disk_, "/b").value().has_value());
+  asked.fill = [](const std::string&, const Uuid&) { return Result<void>(); };
+  auto made = format_log_directories(disk_, asked);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(
+      made.error().message,
+      "Log directory /a is already formatted. Use --ignore-formatted to ignore this directory and format "
+      "the others.");
+  asked.ignore_formatted = true;
+  made = format_log_directories(disk_, asked);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(*made, std::vector<std::string>{"/b"});
+  disk_.power_cut();
+  EXPECT_EQ(refusal(options({"/a", "/b"})), "opened");
+  asked.cluster_id = "other";
+  EXPECT_NE(
+      format_log_directories(disk_, asked).error().message.find("cluster.id=cluster found, other expected"),
+      std::string::npos);
+}
+
 TEST_F(LogDirectoriesTest, fresh_ones_without_the_request_are_refused_with_advice) {
   EXPECT_NE(refusal(options({"/data"}))
                 .find("/data/meta.properties: not there. The log directories must be formatted"),

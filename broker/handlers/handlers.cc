@@ -7,12 +7,14 @@
 #include "broker/handlers/add_partitions_to_txn.h"
 #include "broker/handlers/alter_configs.h"
 #include "broker/handlers/alter_replica_log_dirs.h"
+#include "broker/handlers/alter_user_scram_credentials.h"
 #include "broker/handlers/api_versions.h"
 #include "broker/handlers/consumer_group_describe.h"
 #include "broker/handlers/consumer_group_heartbeat.h"
 #include "broker/handlers/controller_requests.h"
 #include "broker/handlers/create_partitions.h"
 #include "broker/handlers/create_topics.h"
+#include "broker/handlers/delegation_tokens.h"
 #include "broker/handlers/delete_groups.h"
 #include "broker/handlers/delete_records.h"
 #include "broker/handlers/delete_topics.h"
@@ -23,6 +25,7 @@
 #include "broker/handlers/describe_producers.h"
 #include "broker/handlers/describe_topic_partitions.h"
 #include "broker/handlers/describe_transactions.h"
+#include "broker/handlers/describe_user_scram_credentials.h"
 #include "broker/handlers/end_txn.h"
 #include "broker/handlers/fetch.h"
 #include "broker/handlers/find_coordinator.h"
@@ -42,6 +45,8 @@
 #include "broker/handlers/offset_for_leader_epoch.h"
 #include "broker/handlers/produce.h"
 #include "broker/handlers/run.h"
+#include "broker/handlers/sasl_authenticate.h"
+#include "broker/handlers/sasl_handshake.h"
 #include "broker/handlers/sync_group.h"
 #include "broker/handlers/txn_offset_commit.h"
 #include "broker/handlers/write_txn_markers.h"
@@ -114,6 +119,7 @@ constexpr std::array handlers{
     entry<SyncGroupHandler>(),
     entry<DescribeGroupsHandler>(),
     entry<ListGroupsHandler>(),
+    entry<SaslHandshakeHandler>(),
     api_versions_entry(),
     entry<CreateTopicsHandler>(),
     entry<DeleteTopicsHandler>(),
@@ -129,13 +135,20 @@ constexpr std::array handlers{
     entry<AlterConfigsHandler>(),
     entry<AlterReplicaLogDirsHandler>(),
     entry<DescribeLogDirsHandler>(),
+    entry<SaslAuthenticateHandler>(),
     entry<CreatePartitionsHandler>(),
+    entry<CreateDelegationTokenHandler>(),
+    entry<RenewDelegationTokenHandler>(),
+    entry<ExpireDelegationTokenHandler>(),
+    entry<DescribeDelegationTokenHandler>(),
     entry<DeleteGroupsHandler>(),
     entry<ElectLeadersHandler>(),
     entry<IncrementalAlterConfigsHandler>(),
     entry<AlterPartitionReassignmentsHandler>(),
     entry<ListPartitionReassignmentsHandler>(),
     entry<OffsetDeleteHandler>(),
+    entry<DescribeUserScramCredentialsHandler>(),
+    entry<AlterUserScramCredentialsHandler>(),
     entry<DescribeQuorumHandler>(),
     entry<UpdateFeaturesHandler>(),
     entry<DescribeClusterHandler>(),

@@ -57,6 +57,18 @@ TRANSACTIONS = {
     "ListTransactions": (66, 0, 2),
 }
 
+# Of authentication, and of who may.
+SECURITY = {
+    "SaslHandshake": (17, 0, 1),
+    "SaslAuthenticate": (36, 0, 2),
+    "CreateDelegationToken": (38, 1, 3),
+    "RenewDelegationToken": (39, 1, 2),
+    "ExpireDelegationToken": (40, 1, 2),
+    "DescribeDelegationToken": (41, 1, 3),
+    "DescribeUserScramCredentials": (50, 0, 0),
+    "AlterUserScramCredentials": (51, 0, 0),
+}
+
 # Produce 0 to 2 are announced for the sake of old clients' negotiation, but sending one closes the connection.
 PRODUCE_FIRST_SERVED = 3
 PRODUCE_FIRST_WITH_TOPIC_ID = 13
@@ -67,7 +79,7 @@ FETCH_FIRST_WITH_TOPIC_ID = 13
 
 def versions(api):
     """Every version that is served."""
-    _, first, last = (ANNOUNCED | GROUPS | TRANSACTIONS)[api]
+    _, first, last = (ANNOUNCED | GROUPS | TRANSACTIONS | SECURITY)[api]
     return range(PRODUCE_FIRST_SERVED if api == "Produce" else first, last + 1)
 
 

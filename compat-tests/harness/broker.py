@@ -140,6 +140,15 @@ class Broker:
             self.kill()
             raise self._error(f"did not end within {_STOP_TIMEOUT_S} s of SIGTERM") from None
 
+    def format(self, arguments=()):
+        """`barnabas format` before the first start, with its arguments, such as --add-scram; returns what it prints."""
+        command = [str(self._binary()), "format", "--config", str(self._write_settings()),
+                   "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAA", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=broker_environment() | self.environment)
+        if done.returncode != 0:
+            raise BrokerError(f"format ended with {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
     def signal(self, number):
         self._process.send_signal(number)
 
@@ -201,9 +210,16 @@ class Broker:
         if self.target == "kafka":
             self._prepare_kafka()
             return [str(self.home / "node-1" / "run")]
+        return [str(self._binary()), str(self._write_settings()), *self.arguments]
+
+    @staticmethod
+    def _binary():
         binary = barnabas_binary()
         if not os.access(binary, os.X_OK):
             raise BrokerError(f"no broker binary at {binary}; build it or set BARNABAS_BINARY")
+        return binary
+
+    def _write_settings(self):
         settings = {
             "process.roles": "broker,controller",
             "node.id": "1",
@@ -214,7 +230,7 @@ class Broker:
         }
         path = self.home / "server.properties"
         path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        return [str(binary), str(path), *self.arguments]
+        return path
 
     def _prepare_kafka(self):
         """Writes the settings; formats the storage the first time."""

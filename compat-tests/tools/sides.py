@@ -51,9 +51,9 @@ class Runner:
 class Side:
     """One of the two brokers, with its raw client."""
 
-    def __init__(self, target, properties):
+    def __init__(self, target, properties, secured):
         self.target = target
-        self.broker = Broker(target=target, properties=properties)
+        self.broker = Broker(target=target, properties=properties, secured=secured)
 
     def start(self):
         self.broker.start()
@@ -69,6 +69,7 @@ class Side:
             (re.escape(str(self.broker.data_dir)), "DATA"),
             (rf"{re.escape(HOST)}:{self.broker.port}\b", "BROKER"),
             (rf"\b{self.broker.port}\b", "PORT"),
+            *((rf"\b{re.escape(self.broker.address(name))}\b", name) for name in self.broker.secured),
             # Topics, directories, clusters and incarnations get random ids.
             (r"(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{22}(?![\w-])", "ID"),
             # Where the tool was in its own code.
@@ -129,10 +130,10 @@ class SideBySideTest(suite.unittest.TestCase):
         return [f"exit code {code}", *out.splitlines(), "--- complained:", *err.splitlines()]
 
 
-def main(properties):
+def main(properties, secured=None):
     """Runs the calling program's cases; the exit code for ctest."""
     runner = SideBySideTest.runner = Runner()
-    SideBySideTest.sides = {target: Side(target, properties) for target in TARGETS}
+    SideBySideTest.sides = {target: Side(target, properties, secured) for target in TARGETS}
     try:
         for side in SideBySideTest.sides.values():
             side.start()

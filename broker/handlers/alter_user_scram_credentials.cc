@@ -1,0 +1,12 @@
+#include "broker/handlers/alter_user_scram_credentials.h"
+
+#include "broker/handlers/forwarded.h"
+#include "protocol/messages/alter_user_scram_credentials_response.h"
+
+namespace barnabas::broker {
+
+void AlterUserScramCredentialsHandler::handle(Call call, Request request) {
+  forward(std::move(call), std::move(request), &cluster::ControllerGateway::alter_user_scram_credentials);
+}
+
+}  // namespace barnabas::broker
