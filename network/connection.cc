@@ -220,11 +220,11 @@ std::string Connection::bad_size_text() const {
   if (head == "GET " || head == "POST" || head == "PUT " || head == "HEAD") hint = " (an HTTP client?)";
   const uint32_t usual_max = home_->limits().request_bytes_max;
   const bool stranger = !context_->admitted && context_->authentication_bytes_max < usual_max;
-  return fmt::format("request size of {} bytes{} is not in 1..{} ({}), sent {}", reader_.frame_size(), hint,
-                     stranger ? context_->authentication_bytes_max : usual_max,
-                     stranger ? "sasl.server.max.receive.size, before authentication"
-                              : "socket.request.max.bytes",
-                     log_text(head));
+  return fmt::format(
+      "request size of {} bytes{} is not in 1..{} ({}), sent {}", reader_.frame_size(), hint,
+      stranger ? context_->authentication_bytes_max : usual_max,
+      stranger ? "sasl.server.max.receive.size, before authentication" : "socket.request.max.bytes",
+      log_text(head));
 }
 
 Connection::Step Connection::flush() {
@@ -371,12 +371,14 @@ void Connection::cold_piece_done(uint64_t length, bool wants_bytes,
 }
 
 void Connection::check_deadlines(Instant now) {
-  if (!context_->admitted && now - opened_ >= home_->limits().authentication_max)
-    return close(LogAs::warning, "not authenticated in time");
   const auto idle_max = home_->limits().idle_max;
+  const auto at_most = [&](std::chrono::milliseconds limit) {
+    return idle_max.count() < 0 ? limit : std::min(limit, idle_max);
+  };
+  if (!context_->admitted && now - opened_ >= at_most(home_->limits().authentication_max))
+    return close(LogAs::warning, "not authenticated in time");
   if (handshake_ != nullptr) {
-    const auto limit = home_->limits().handshake_max;
-    if (now - opened_ >= (idle_max.count() < 0 ? limit : std::min(limit, idle_max)))
+    if (now - opened_ >= at_most(home_->limits().handshake_max))
       close(LogAs::warning, "TLS handshake not completed in time");
     return;
   }

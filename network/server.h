@@ -40,7 +40,7 @@ struct ServerLimits {
       connections_per_address{};                    ///< max.connections.per.ip.overrides, by numeric address
   std::chrono::milliseconds idle_max{600'000};      ///< connections.max.idle.ms; below 0: never
   std::chrono::milliseconds handshake_max{30'000};  ///< of TLS; idle_max if that is less
-  std::chrono::milliseconds authentication_max{60'000};  ///< of SASL, from accepting on
+  std::chrono::milliseconds authentication_max{60'000};  ///< of SASL, from accepting on; idle_max if less
   int send_buffer_bytes = 102'400;                       ///< socket.send.buffer.bytes; -1: the system's
   /// socket.receive.buffer.bytes; -1: the system's, which grows as needed. Kafka's default of 100 KiB is
   /// little more than one packet of loopback and nearly doubles the cost of receiving, so it should be set

@@ -77,6 +77,11 @@ _TABLE = {
     "left-alone-in-a-consumer-group": {"kafka": codes.NONE, "barnabas": codes.REBALANCE_IN_PROGRESS},
     # A regular expression that is larger than 32767 characters with its repetitions written out.
     "repetitions-written-out": {"kafka": codes.NONE, "barnabas": codes.INVALID_REGULAR_EXPRESSION},
+    # Another request than SaslAuthenticate in the middle of an authentication: whether it is answered, in its own form,
+    # before the connection closes. A stranger's requests are not taken apart.
+    "other-requests-while-authenticating": {"kafka": True, "barnabas": False},
+    # AlterUserScramCredentials with an empty salted password: Java's cipher throws.
+    "empty-salted-password": {"kafka": codes.UNKNOWN_SERVER_ERROR, "barnabas": codes.UNACCEPTABLE_CREDENTIAL},
     # A payload that its codec cannot read.
     "undecodable": {"kafka": (codes.UNKNOWN_SERVER_ERROR, codes.INVALID_RECORD), "barnabas": _CORRUPT},
     # Golden bad batches: the codes allowed instead of Kafka's own.

@@ -7,6 +7,7 @@ import unittest
 
 import codes
 from base import ConformanceTest, eventually
+from differences import differ
 from sasl import SaslConnection, address, logged_in, secured_broker, upsertion
 
 _broker = None
@@ -80,6 +81,10 @@ class ScramCredentials(UsersTest):
             "few": (codes.UNACCEPTABLE_CREDENTIAL, "Too few iterations"),
             "none": (codes.UNACCEPTABLE_CREDENTIAL, "Too few iterations"),
             "many": (codes.UNACCEPTABLE_CREDENTIAL, "Too many iterations")})
+
+    def test_an_empty_salted_password_is_none(self):
+        code, _ = self.alter(upsertions=[{**upsertion("unsalted"), "saltedPassword": b""}])["unsalted"]
+        self.assertEqual(code, differ("empty-salted-password"))
 
     def test_an_empty_request_changes_nothing(self):
         self.assertEqual(self.alter(), {})

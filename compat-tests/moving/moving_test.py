@@ -165,7 +165,9 @@ class Moves(MovingTest):
 
     def first_barnabas(self, node):
         self.snapshots = set(node.metadata_log.glob("*.checkpoint"))
-        client = self.start_barnabas(node)
+        client = self.start_barnabas(
+            node, properties_path=node.write_properties("sasl.properties", **sasl_login.settings(node)))
+        sasl_login.check(self, node)
         self.assert_same(self.before, view.whole(client))
         self.assertEqual(self.epochs, self.ends_of_epochs(client))
         history.check_with_a_client(self, node)
@@ -371,10 +373,8 @@ class Refusals(MovingTest):
 
     def test_settings_that_protect_what_barnabas_could_not(self):
         node = self.node()
-        sasl = sasl_login.settings(node)
         for settings, named in (
                 (AUTHORIZER, "authorizer.class.name"),
-                (sasl, "SASL_PLAINTEXT"),
                 ({"process.roles": "broker"}, "process.roles=broker"),
                 ({"process.roles": "controller"}, "process.roles=controller"),
                 ({"controller.quorum.voters": "1@a:1,2@b:2"}, "controller.quorum.voters"),
