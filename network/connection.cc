@@ -176,7 +176,9 @@ void Connection::collect_answers() {
 
 /// go_on: a request was started, or the connection was found to be bad; stop: more bytes are needed.
 Connection::Step Connection::start_next() {
-  switch (reader_.advance(context_->admitted ? UINT32_MAX : context_->authentication_bytes_max)) {
+  RequestReader::Bounds bounds;
+  if (!context_->admitted) bounds = {context_->authentication_bytes_max, true};
+  switch (reader_.advance(bounds)) {
     case RequestReader::State::need_bytes:
       return Step::stop;
     case RequestReader::State::complete:

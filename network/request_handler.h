@@ -40,7 +40,7 @@ struct ConnectionContext {
   std::any broker_state;    ///< whatever the broker keeps per connection
   std::any authentication;  ///< where the connection stands with its SASL exchange
   /// False until a peer that has to authenticate has done so, which the request handler says: until then its
-  /// requests are small, and the connection is closed after ServerLimits::authentication_max.
+  /// requests are small, may be empty, and the connection is closed after ServerLimits::authentication_max.
   bool admitted = true;
   /// True once the connection is closed; answers are then dropped.
   bool closed = false;

@@ -16,9 +16,10 @@ constexpr std::size_t read_along_bytes = 16 << 10;
 
 }  // namespace
 
-RequestReader::State RequestReader::begin_frame(uint32_t bytes_max) {
+RequestReader::State RequestReader::begin_frame(Bounds bounds) {
   size_ = load_big_endian<uint32_t>(head_.data());
-  if (size_ == 0 || size_ > std::min(request_bytes_max_, bytes_max)) return failure_ = State::bad_size;
+  const bool empty = size_ == 0 && !bounds.may_be_empty;
+  if (empty || size_ > std::min(request_bytes_max_, bounds.bytes_max)) return failure_ = State::bad_size;
   auto frame = pool_.allocate(size_);
   if (!frame) return failure_ = State::no_memory;
   frame_ = std::move(*frame);
@@ -27,7 +28,7 @@ RequestReader::State RequestReader::begin_frame(uint32_t bytes_max) {
   return State::complete;
 }
 
-RequestReader::State RequestReader::advance(uint32_t bytes_max) {
+RequestReader::State RequestReader::advance(Bounds bounds) {
   if (failure_ != State::need_bytes) return failure_;
   if (!in_frame_) {
     const std::size_t taken = std::min<std::size_t>(head_.size() - head_count_, input_.size());
@@ -35,7 +36,7 @@ RequestReader::State RequestReader::advance(uint32_t bytes_max) {
     input_ = input_.subspan(taken);
     head_count_ = static_cast<uint8_t>(head_count_ + taken);
     if (head_count_ < head_.size()) return State::need_bytes;
-    if (const State state = begin_frame(bytes_max); state != State::complete) return state;
+    if (const State state = begin_frame(bounds); state != State::complete) return state;
     head_count_ = 0;
   }
   const uint32_t taken = static_cast<uint32_t>(std::min<std::size_t>(size_ - arrived_, input_.size()));

@@ -30,9 +30,14 @@ class RequestReader {
   RequestReader(FramePool& pool, uint32_t request_bytes_max)
       : pool_(pool), request_bytes_max_(request_bytes_max) {}
 
-  /// Cuts from the bytes at hand; a request of more than `bytes_max` is refused, even when the reader's own
-  /// limit is higher. May be called again after any result; bad_size and no_memory are final.
-  State advance(uint32_t bytes_max = UINT32_MAX);
+  /// What a request may be just now, besides the reader's own limit.
+  struct Bounds {
+    uint32_t bytes_max = UINT32_MAX;
+    bool may_be_empty = false;  ///< an empty token of SASL, which comes without a header
+  };
+  /// Cuts from the bytes at hand. May be called again after any result; bad_size and no_memory are final.
+  State advance(Bounds bounds);
+  State advance() { return advance(Bounds()); }
   /// After State::complete.
   Frame take();
 
@@ -53,7 +58,7 @@ class RequestReader {
   std::span<const std::byte> head_bytes() const { return head_; }
 
  private:
-  State begin_frame(uint32_t bytes_max);
+  State begin_frame(Bounds bounds);
 
   FramePool& pool_;
   const uint32_t request_bytes_max_;

@@ -36,6 +36,18 @@ TEST(Strangers, are_strangers_no_more_once_they_are_let_in) {
   EXPECT_FALSE(client.closed_within(600ms));
 }
 
+TEST(Strangers, may_say_nothing_in_a_frame_as_some_mechanisms_do) {
+  TestServer server({}, let_in, 1, asking);
+  TestClient client = server.connect();
+  client.send("");
+  EXPECT_EQ(client.receive(), "");
+  client.send("let me in");
+  EXPECT_EQ(client.receive(), "let me in");
+  client.send("");
+  EXPECT_TRUE(client.closed_within(5000ms));
+  EXPECT_EQ(server.started, 2);
+}
+
 TEST(Strangers, do_not_stay_whatever_they_send) {
   TestServer server({.authentication_max = 300ms}, let_in, 1, asking);
   TestClient silent = server.connect();
