@@ -21,6 +21,7 @@
 #include "app/listeners.h"
 #include "app/refused_settings.h"
 #include "app/sasl_settings.h"
+#include "app/tls_listeners.h"
 #include "base/log.h"
 #include "broker/authentication.h"
 #include "broker/coordinators/group_coordinator.h"
@@ -185,9 +186,11 @@ struct BrokerProcess::Parts {
   Result<void> open_storage();
   Result<void> open_metadata();
   Result<void> open_server();
+  Result<void> open_tls(const metadata::BrokerConfigView& settings);
   Result<void> join_cluster();
   void follow_settings();
   void start_tickers();
+  void watch_files();
   /// After a start that failed: leaves the directories as clean as they were found.
   void abandon();
   storage::LogManagerOptions log_manager_options();
@@ -227,12 +230,14 @@ struct BrokerProcess::Parts {
   std::optional<network::EventLoops> loops;
   std::optional<network::Server> server;
   std::shared_ptr<ConnectionLimiter> connection_limiter;
+  std::shared_ptr<TlsListeners> tls_listeners;
   std::optional<cluster::BrokerLifecycle> lifecycle;
   std::optional<storage::LogCleaner>
       cleaner;  ///< made with the logs; ends before those whose offsets it asks for
   std::optional<Ticker> storage_ticker;
   std::optional<Ticker> deadline_ticker;
   std::optional<Ticker> token_ticker;
+  std::optional<Ticker> file_ticker;
 };
 
 broker::ReplicaMover::Options BrokerProcess::Parts::mover_options() const {
@@ -441,9 +446,10 @@ Result<void> BrokerProcess::Parts::open_server() {
     authentication.emplace(std::move(options), *disk_pool);
     services->authentication = &*authentication;
   }
-  dispatcher.emplace(*services);
   const auto image = publisher.current();
   const metadata::BrokerConfigView settings(*image, node, config);
+  BARNABAS_TRY(open_tls(settings));
+  dispatcher.emplace(*services);
   const bool threads_given = settings.given("num.network.threads");
   loops.emplace(threads_given ? static_cast<std::size_t>(settings.integer("num.network.threads")) : 0);
   server.emplace(*loops, *disk_pool, *dispatcher, server_limits(config));
@@ -451,6 +457,23 @@ Result<void> BrokerProcess::Parts::open_server() {
   if (const auto warning = exposure_warning(listeners.bind, config)) log_.warn("{}", *warning);
   take_bound_ports(services->listeners, server->bound());
   follow_settings();
+  return {};
+}
+
+Result<void> BrokerProcess::Parts::open_tls(const metadata::BrokerConfigView& settings) {
+  BARNABAS_ASSIGN(tls_listeners, TlsListeners::open(settings, listeners.bind));
+  if (tls_listeners->empty()) return {};
+  services->listener_stores = tls_listeners.get();
+  for (network::ListenerConfig& listener : listeners.bind)
+    listener.tls = tls_listeners->source(listener.name);
+  publisher.subscribe([this](const metadata::MetadataChanges& changes,
+                             const metadata::MetadataImagePtr& image) {
+    if (!metadata::concerns_broker(changes, node)) return;
+    // Reading stores takes its time, which the disk pool's threads have.
+    (void)disk_pool->submit([this, following = tls_listeners, image, change = tls_listeners->next_change()] {
+      following->follow({*image, node, config}, change);
+    });
+  });
   return {};
 }
 
@@ -517,6 +540,15 @@ void BrokerProcess::Parts::start_tickers() {
   });
 }
 
+void BrokerProcess::Parts::watch_files() {
+  if (tls_listeners->empty()) return;
+  file_ticker.emplace([this] {
+    constexpr std::chrono::seconds period{1};
+    tls_listeners->look_at_files();
+    return std::chrono::steady_clock::now() + period;
+  });
+}
+
 void BrokerProcess::Parts::abandon() {
   if (mover) mover->stop();
   if (gateway) (void)gateway->close();
@@ -538,6 +570,7 @@ Result<std::unique_ptr<BrokerProcess>> BrokerProcess::start(metadata::StaticConf
   parts.loops->start();
   parts.server->start_accepting();
   parts.start_tickers();
+  parts.watch_files();
   return process;
 }
 
@@ -569,6 +602,7 @@ bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
   if (!parts.server->wait_stopped(deadline))
     log_.warn("stopping: connections were closed with answers outstanding");
   parts.cleaner->stop();
+  parts.file_ticker.reset();
   parts.storage_ticker.reset();
   parts.mover->stop();
   parts.deadline_ticker.reset();

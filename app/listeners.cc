@@ -81,12 +81,6 @@ Result<SecurityProtocol> protocol_of(const std::map<std::string, SecurityProtoco
   if (!protocol)
     return fail(ErrorKind::invalid, "listeners: no security protocol for listener " + listener + "; add " +
                                         listener + ":PLAINTEXT to listener.security.protocol.map");
-  if (security::encrypts(*protocol))
-    return fail(ErrorKind::unsupported,
-                "listeners: listener " + listener + " wants " + std::string(security::to_string(*protocol)) +
-                    "; this version does not encrypt yet, and does not serve openly what was protected. "
-                    "Take the listener "
-                    "off listeners and advertised.listeners if its clients may do without");
   return *protocol;
 }
 

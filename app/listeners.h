@@ -21,7 +21,7 @@ struct Listeners {
 };
 
 /// Reads listeners, advertised.listeners, listener.security.protocol.map and controller.listener.names.
-/// Errors name the setting, the item and what is allowed. Only plaintext listeners can be served.
+/// Errors name the setting, the item and what is allowed.
 Result<Listeners> parse_listeners(const metadata::StaticConfig& config);
 
 /// Puts the bound ports where the configuration left them to the system.

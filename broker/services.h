@@ -22,6 +22,7 @@ namespace barnabas::broker {
 
 class Authentication;
 class GroupCoordinator;
+class ListenerStores;
 class ProducerIds;
 class Quotas;
 class TransactionCoordinator;
@@ -60,6 +61,8 @@ struct Services {
   /// Null: no listener asks for SASL.
   Authentication* authentication = nullptr;
   Quotas* quotas = nullptr;
+  /// Null: no listener encrypts.
+  ListenerStores* listener_stores = nullptr;
 
   // Settings that every request asks for, read once.
   bool auto_create_topics = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <limits>
 #include <set>
 
@@ -116,6 +117,10 @@ class NameCheck {
   const Values& values_;
   const bool per_broker_;
 };
+
+/// Settings of one listener that may change while it is open, besides those of its stores.
+constexpr auto changeable_of_listeners = std::to_array<std::string_view>(
+    {"max.connection.creation.rate", "max.connections", "num.network.threads"});
 
 /// What the settings would mean together.
 class WholeCheck {
@@ -257,6 +262,51 @@ class WholeCheck {
 
 }  // namespace
 
+namespace {
+
+/// The listener that a setting with a prefix is about, in upper case, if it is one of `listeners`.
+std::optional<std::string> open_listener(std::string_view name, std::string_view listeners) {
+  const std::string_view base = without_listener_prefix(name);
+  if (base == name) return std::nullopt;
+  constexpr std::string_view prefix = "listener.name.";
+  std::string wanted(name.substr(prefix.size(), name.size() - base.size() - 1 - prefix.size()));
+  std::ranges::transform(wanted, wanted.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  for (const std::string_view item : split_list(listeners))
+    if (item.starts_with(wanted) && item.substr(wanted.size()).starts_with("://")) return wanted;
+  return std::nullopt;
+}
+
+/// Of a listener that is open only its stores and limits may change.
+Result<void> check_open_listeners(const Values& values, std::string_view resource, const MetadataImage& image,
+                                  const StaticConfig& static_config) {
+  const ConfigImage* current = image.config(ConfigResourceType::broker, resource);
+  const auto value_in = [&](const Values* dynamic, const std::string& name) -> std::optional<std::string> {
+    if (dynamic != nullptr)
+      if (const auto at = dynamic->find(name); at != dynamic->end()) return at->second;
+    const auto* given = static_config.given(name);
+    return given == nullptr ? std::nullopt : std::optional(given->value);
+  };
+  std::set<std::string> names;
+  for (const auto& [name, value] : values) names.insert(name);
+  if (current != nullptr)
+    for (const auto& [name, value] : current->values) names.insert(name);
+  const std::string listeners = static_config.text("listeners");
+  for (const std::string& name : names) {
+    const auto listener = open_listener(name, listeners);
+    const std::string_view base = without_listener_prefix(name);
+    if (!listener || contains(security_settings, base) || contains(changeable_of_listeners, base)) continue;
+    if (value_in(&values, name) != value_in(current == nullptr ? nullptr : &current->values, name))
+      return refuse(
+          "Invalid dynamic configuration: Configs cannot be updated dynamically for existing listener "
+          "ListenerName(" +
+          *listener + "), restart broker or create a new listener for update");
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string_view without_listener_prefix(std::string_view name) {
   constexpr std::string_view prefix = "listener.name.";
   if (!name.starts_with(prefix)) return name;
@@ -268,6 +318,8 @@ Result<void> validate_dynamic_broker_configs(const Values& values, bool per_brok
                                              const MetadataImage& image, NodeId node,
                                              const StaticConfig& static_config) {
   BARNABAS_TRY(NameCheck(values, per_broker).run());
+  BARNABAS_TRY(
+      check_open_listeners(values, per_broker ? std::to_string(node.value()) : "", image, static_config));
   MetadataImage after = image;
   const std::string name = per_broker ? std::to_string(node.value()) : std::string();
   after.configs.put(

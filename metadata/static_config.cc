@@ -146,6 +146,22 @@ constexpr auto effective = std::to_array<std::string_view>({
     "socket.receive.buffer.bytes",
     "socket.request.max.bytes",
     "socket.send.buffer.bytes",
+    "ssl.allow.dn.changes",
+    "ssl.allow.san.changes",
+    "ssl.cipher.suites",
+    "ssl.client.auth",
+    "ssl.enabled.protocols",
+    "ssl.key.password",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.keystore.location",
+    "ssl.keystore.password",
+    "ssl.keystore.type",
+    "ssl.principal.mapping.rules",
+    "ssl.truststore.certificates",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.type",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms",
     "transaction.max.timeout.ms",
     "transaction.partition.verification.enable",
@@ -197,6 +213,7 @@ bool has_effect(std::string_view broker_setting) {
   if (std::ranges::binary_search(effective, broker_setting)) return true;
   const std::string_view of_listener = without_listener_prefix(broker_setting);
   if (of_listener.size() == broker_setting.size()) return false;
+  if (of_listener.starts_with("ssl.")) return std::ranges::binary_search(effective, of_listener);
   return std::ranges::binary_search(effective_of_listener, of_listener) ||
          std::ranges::binary_search(effective_of_mechanism, of_listener.substr(of_listener.find('.') + 1));
 }

@@ -27,7 +27,9 @@ std::optional<Problem> decide(const Services& services, const Resource& resource
       std::map<std::string, std::string, std::less<>> values;
       for (const auto& config : resource.configs)
         values.insert_or_assign(config.name.str(), config.value->str());
-      if (auto problem = broker_configs_problem(services, resource.resource_name, values)) return problem;
+      if (auto problem = broker_configs_problem(services, resource.resource_name, values,
+                                                names_stores(resource.configs)))
+        return problem;
       return std::nullopt;
     }
     case ConfigResourceType::topic:
@@ -53,15 +55,13 @@ void warn_of_success(const AlterConfigsRequest& request, const AlterConfigsRespo
   }
 }
 
-}  // namespace
-
-void AlterConfigsHandler::handle(Call call, Request request) {
+void run(Call call, AlterConfigsRequest request) {
   Decisions decisions;
   const auto repeated = repeated_resources(request);
   for (std::size_t i = 0; i < request.resources.size(); ++i)
     decisions.push_back(repeated[i] ? Problem(invalid_request("Each resource must appear at most once."))
                                     : decide(call.services(), request.resources[i]));
-  Request rest = undecided(request, decisions, call.services().node);
+  AlterConfigsRequest rest = undecided(request, decisions, call.services().node);
   cluster::ControllerGateway& controller = call.services().controller;
   // What was decoded borrows from the frame, which the callback keeps.
   auto answer = [call = std::move(call), request = std::move(request),
@@ -72,6 +72,12 @@ void AlterConfigsHandler::handle(Call call, Request request) {
   };
   if (rest.resources.empty()) return answer({});
   controller.alter_configs(std::move(rest), std::move(answer));
+}
+
+}  // namespace
+
+void AlterConfigsHandler::handle(Call call, Request request) {
+  decide_where_it_may_wait(std::move(call), std::move(request), run);
 }
 
 }  // namespace barnabas::broker

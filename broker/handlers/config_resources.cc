@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/log.h"
+#include "broker/listener_stores.h"
 #include "metadata/dynamic_broker_config.h"
 #include "metadata/setting_effects.h"
 
@@ -43,9 +44,17 @@ Problem broker_resource_problem(std::string_view name, NodeId node) {
 }
 
 Problem broker_configs_problem(const Services& services, std::string_view resource,
-                               const std::map<std::string, std::string, std::less<>>& values) {
-  auto valid = metadata::validate_dynamic_broker_configs(
-      values, !resource.empty(), *services.metadata.current(), services.node, services.config);
+                               const std::map<std::string, std::string, std::less<>>& values,
+                               bool names_stores) {
+  const auto image = services.metadata.current();
+  auto valid = metadata::validate_dynamic_broker_configs(values, !resource.empty(), *image, services.node,
+                                                         services.config);
+  if (valid && names_stores && services.listener_stores != nullptr && !resource.empty()) {
+    metadata::MetadataImage after = *image;
+    after.configs.put(std::make_shared<const metadata::ConfigImage>(
+        metadata::ConfigImage{{ConfigResourceType::broker, std::to_string(services.node.value())}, values}));
+    valid = services.listener_stores->check({after, services.node, services.config});
+  }
   if (valid) return std::nullopt;
   return ApiError{ErrorCode::invalid_request, std::move(valid).error().message};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include "broker/call.h"
 #include "cluster/api_error.h"
 #include "metadata/image.h"
+#include "security/tls_settings.h"
 
 /// What AlterConfigs and IncrementalAlterConfigs have in common: the broker looks at each resource first,
 /// answers for some of them itself, and hands the others to the controller.
@@ -53,10 +55,32 @@ Problem config_entries_problem(const Configs& configs, NeedsValue needs_value) {
   return cluster::ApiError{protocol::ErrorCode::invalid_request, "Null value not supported for : " + nulls};
 }
 
-/// Checks the settings that a broker resource would have, and warns of those without effect when it is no
-/// mere check.
+/// Checks the settings that a broker resource would have. With `names_stores` the key stores of listeners are
+/// read as well, also when the settings stay the same: what they name may have changed.
 Problem broker_configs_problem(const Services& services, std::string_view resource,
-                               const std::map<std::string, std::string, std::less<>>& values);
+                               const std::map<std::string, std::string, std::less<>>& values,
+                               bool names_stores);
+
+/// Whether one of the settings is about the key stores or trust stores of a listener.
+template <class Configs>
+bool names_stores(const Configs& configs) {
+  return std::ranges::any_of(
+      configs, [](const auto& config) { return security::is_store_setting(config.name.view()); });
+}
+
+/// Goes on with `work(call, request)`: on the disk pool when stores have to be read for it, else here.
+template <class Request, class Work>
+void decide_where_it_may_wait(Call call, Request request, Work work) {
+  const bool reads = call.services().listener_stores != nullptr &&
+                     std::ranges::any_of(request.resources,
+                                         [](const auto& resource) { return names_stores(resource.configs); });
+  if (!reads) return work(std::move(call), std::move(request));
+  io::DiskPool& pool = call.services().disk_pool;
+  // A refused submission destroys the call, which closes the connection: the pool is full or shut down.
+  (void)pool.submit([call = std::move(call), request = std::move(request), work]() mutable {
+    work(std::move(call), std::move(request));
+  });
+}
 
 /// One line for each setting that was accepted and does nothing here.
 void warn_without_effect(metadata::ConfigResourceType type, std::string_view resource,

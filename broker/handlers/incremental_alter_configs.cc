@@ -108,7 +108,8 @@ class BrokerChange {
         return invalid_request("Unknown operations type " + std::to_string(config.config_operation));
     for (const Config& config : resource_.configs)
       if (auto problem = apply(config)) return problem;
-    return broker_configs_problem(services_, resource_.resource_name, values_);
+    return broker_configs_problem(services_, resource_.resource_name, values_,
+                                  names_stores(resource_.configs));
   }
 
  private:
@@ -191,15 +192,13 @@ void warn_of_success(const IncrementalAlterConfigsRequest& request,
   }
 }
 
-}  // namespace
-
-void IncrementalAlterConfigsHandler::handle(Call call, Request request) {
+void run(Call call, IncrementalAlterConfigsRequest request) {
   Decisions decisions;
   const auto repeated = repeated_resources(request);
   for (std::size_t i = 0; i < request.resources.size(); ++i)
     decisions.push_back(repeated[i] ? Problem(invalid_request("Each resource must appear at most once."))
                                     : decide(call.services(), request.resources[i], request.validate_only));
-  Request rest = undecided(request, decisions, call.services().node);
+  IncrementalAlterConfigsRequest rest = undecided(request, decisions, call.services().node);
   cluster::ControllerGateway& controller = call.services().controller;
   // What was decoded borrows from the frame, which the callback keeps.
   auto answer = [call = std::move(call), request = std::move(request),
@@ -210,6 +209,12 @@ void IncrementalAlterConfigsHandler::handle(Call call, Request request) {
   };
   if (rest.resources.empty()) return answer({});
   controller.incremental_alter_configs(std::move(rest), std::move(answer));
+}
+
+}  // namespace
+
+void IncrementalAlterConfigsHandler::handle(Call call, Request request) {
+  decide_where_it_may_wait(std::move(call), std::move(request), run);
 }
 
 }  // namespace barnabas::broker
