@@ -22,6 +22,7 @@
 #include "app/refused_settings.h"
 #include "app/sasl_settings.h"
 #include "app/tls_listeners.h"
+#include "app/token_key_refresher.h"
 #include "base/log.h"
 #include "broker/authentication.h"
 #include "broker/coordinators/group_coordinator.h"
@@ -209,6 +210,7 @@ struct BrokerProcess::Parts {
   bool loaded = false;                    ///< all logs are open
   std::atomic<bool> out_of_disks{false};  ///< no log directory is left
   std::atomic<bool> verify_transactions{true};
+  TokenKeyEndpoints token_keys;
   SaslListeners sasl;
   std::optional<broker::Authentication> authentication;
   std::optional<storage::FilePool> files;
@@ -293,8 +295,10 @@ Result<void> BrokerProcess::Parts::open_all() {
 
 Result<void> BrokerProcess::Parts::read_sasl_settings() {
   BARNABAS_TRY(check_inter_broker_settings(config, listeners.bind));
-  const security::SaslSources sources{.image = [this] { return publisher.current(); },
-                                      .token_secret_key = config.text("delegation.token.secret.key")};
+  const security::SaslSources sources{
+      .image = [this] { return publisher.current(); },
+      .token_secret_key = config.text("delegation.token.secret.key"),
+      .token_keys = [this](const security::TokenKeyEndpoint& endpoint) { return token_keys.open(endpoint); }};
   BARNABAS_ASSIGN(sasl, sasl_listeners(config, listeners.bind, sources));
   for (network::ListenerConfig& listener : listeners.bind)
     if (const auto at = sasl.find(listener.name); at != sasl.end())

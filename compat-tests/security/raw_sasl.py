@@ -6,31 +6,16 @@ import struct
 from broker import call
 
 SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 17, 18, 36
-METADATA = 3
+METADATA, CREATE_DELEGATION_TOKEN = 3, 38
 TIMEOUT_S = 20
 
 NONE = 0
-UNKNOWN_TOPIC = 3
-TOPIC_AUTHORIZATION_FAILED = 29
 SASL_AUTHENTICATION_FAILED = 58
 
 
 def text(value):
     data = value.encode()
     return struct.pack(">h", len(data)) + data
-
-
-def _first_topic_error(metadata):
-    """Of an answer to Metadata v4: behind throttle time, brokers, cluster id and controller."""
-    _throttle, brokers = struct.unpack_from(">ii", metadata)
-    at = 8
-    for _ in range(brokers):
-        at += 4  # node
-        at += 2 + struct.unpack_from(">h", metadata, at)[0] + 4  # host, port
-        at += 2 + max(struct.unpack_from(">h", metadata, at)[0], 0)  # rack
-    at += 2 + max(struct.unpack_from(">h", metadata, at)[0], 0) + 4  # cluster id, controller
-    _topics, error = struct.unpack_from(">ih", metadata, at)
-    return error
 
 
 class Reply:
@@ -80,12 +65,14 @@ class RawSasl:
         except OSError:
             return False
 
-    def may_see(self, topic):
-        """Whether this topic, which there is not, is said not to be there; else that may not be known."""
-        body = call(self._connection, METADATA, 4, struct.pack(">i", 1) + text(topic) + b"\0")
-        error = _first_topic_error(body)
-        assert error in (UNKNOWN_TOPIC, TOPIC_AUTHORIZATION_FAILED), f"Metadata: error {error}"
-        return error == UNKNOWN_TOPIC
+    def who(self):
+        """The principal of this connection: the broker tells it with a delegation token of its own."""
+        no_renewers, default_lifetime = struct.pack(">i", 0), struct.pack(">q", -1)
+        body = call(self._connection, CREATE_DELEGATION_TOKEN, 1, no_renewers + default_lifetime)
+        (error, size) = struct.unpack_from(">hh", body)
+        assert error == NONE, f"CreateDelegationToken: error {error}"
+        (length,) = struct.unpack_from(">h", body, 4 + size)
+        return f"{body[4:4 + size].decode()}:{body[6 + size:6 + size + length].decode()}"
 
     def is_closed(self):
         """Waits for the other side to close."""
