@@ -13,7 +13,6 @@ struct Kind {
 };
 constexpr std::array kinds = {
     Kind{"18/", "access control entries"},
-    Kind{"14/", "client quotas"},
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace barnabas::app {
 
 /// What the metadata log holds and this version carries on without acting upon it, for one line at start:
-/// "access control entries: 2, client quotas: 1". Empty when there is nothing of the kind.
+/// "access control entries: 2". Empty when there is nothing of the kind.
 std::string describe_kept(const metadata::MetadataImage& image);
 
 }  // namespace barnabas::app

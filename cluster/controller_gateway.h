@@ -1,11 +1,15 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "base/result.h"
+#include "cluster/mutation_quota.h"
 #include "metadata/publisher.h"
 #include "protocol/messages/allocate_producer_ids_request.h"
 #include "protocol/messages/allocate_producer_ids_response.h"
+#include "protocol/messages/alter_client_quotas_request.h"
+#include "protocol/messages/alter_client_quotas_response.h"
 #include "protocol/messages/alter_configs_request.h"
 #include "protocol/messages/alter_configs_response.h"
 #include "protocol/messages/alter_partition_reassignments_request.h"
@@ -62,7 +66,8 @@ using ExpireDelegationToken = TokenRequest<protocol::ExpireDelegationTokenReques
 /// visible in ImagePublisher::current(). It always gets a whole response: when the controller cannot be
 /// reached, its disk failed, it took longer than the request's timeout_ms, or the gateway is being closed,
 /// each item of the response carries the error code. Throttle times are 0. Requests must own what they point
-/// to: their views must stay valid until `done` runs.
+/// to: their views must stay valid until `done` runs. A quota is that of the client who asks; null: there is
+/// none.
 class ControllerGateway {
  public:
   template <class Response>
@@ -70,18 +75,21 @@ class ControllerGateway {
 
   virtual ~ControllerGateway() = default;
 
-  virtual void create_topics(protocol::CreateTopicsRequest request,
-                             Done<protocol::CreateTopicsResponse> done) = 0;
-  virtual void delete_topics(protocol::DeleteTopicsRequest request,
-                             Done<protocol::DeleteTopicsResponse> done) = 0;
+  virtual void create_topics(protocol::CreateTopicsRequest request, Done<protocol::CreateTopicsResponse> done,
+                             std::shared_ptr<MutationQuota> quota = nullptr) = 0;
+  virtual void delete_topics(protocol::DeleteTopicsRequest request, Done<protocol::DeleteTopicsResponse> done,
+                             std::shared_ptr<MutationQuota> quota = nullptr) = 0;
   virtual void create_partitions(protocol::CreatePartitionsRequest request,
-                                 Done<protocol::CreatePartitionsResponse> done) = 0;
+                                 Done<protocol::CreatePartitionsResponse> done,
+                                 std::shared_ptr<MutationQuota> quota = nullptr) = 0;
   /// Topics, brokers, groups and client metrics. What only the broker itself can check of its own settings it
   /// must have checked before.
   virtual void incremental_alter_configs(protocol::IncrementalAlterConfigsRequest request,
                                          Done<protocol::IncrementalAlterConfigsResponse> done) = 0;
   virtual void alter_configs(protocol::AlterConfigsRequest request,
                              Done<protocol::AlterConfigsResponse> done) = 0;
+  virtual void alter_client_quotas(protocol::AlterClientQuotasRequest request,
+                                   Done<protocol::AlterClientQuotasResponse> done) = 0;
   virtual void elect_leaders(protocol::ElectLeadersRequest request,
                              Done<protocol::ElectLeadersResponse> done) = 0;
   virtual void alter_partition_reassignments(protocol::AlterPartitionReassignmentsRequest request,

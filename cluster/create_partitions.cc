@@ -33,12 +33,14 @@ std::optional<ApiError> count_problem(const Item& item, int32_t present) {
 }
 
 /// The new partitions of one topic as records.
-std::optional<ApiError> add_partitions(const Item& item, const MetadataImage& image,
+std::optional<ApiError> add_partitions(const Item& item, const ControllerState& state,
                                        metadata::RecordList& records) {
+  const MetadataImage& image = state.image;
   const auto* topic = image.topic(item.name);
   if (topic == nullptr) return ApiError{ErrorCode::unknown_topic_or_partition, std::nullopt};
   const int32_t present = topic->partition_count();
   if (auto problem = count_problem(item, present)) return problem;
+  if (auto problem = quota_problem(state, item.count - present)) return problem;
 
   const std::size_t factor = present == 0 ? 1 : topic->partitions.front()->replicas.size();
   std::vector<Placement> placements;
@@ -89,7 +91,7 @@ Outcome<Response> LocalController::create_partitions(const Request& request,
       error = ApiError{ErrorCode::policy_violation,
                        "Excessively large number of additional partitions per request."};
     } else {
-      error = add_partitions(item, state.image, outcome.records);
+      error = add_partitions(item, state, outcome.records);
     }
     auto& result = outcome.response.results.emplace_back();
     result.name = item.name.owned();

@@ -32,9 +32,9 @@ std::unexpected<ApiError> refuse(ErrorCode code, std::string message) {
 
 class TopicCreation {
  public:
-  TopicCreation(const LocalControllerOptions& options, const MetadataImage& image,
+  TopicCreation(const LocalControllerOptions& options, const ControllerState& state,
                 metadata::RecordList& records)
-      : options_(options), image_(image), records_(records) {}
+      : options_(options), state_(state), image_(state.image), records_(records) {}
 
   int32_t default_partitions() const {
     return static_cast<int32_t>(options_.static_config->integer("num.partitions"));
@@ -46,6 +46,8 @@ class TopicCreation {
     if (!configs) return std::unexpected(std::move(configs).error());
     auto placements = topic.assignments.empty() ? automatic(topic) : manual(topic);
     if (!placements) return std::unexpected(std::move(placements).error());
+    if (auto problem = quota_problem(state_, static_cast<int64_t>(placements->size())))
+      return std::unexpected(std::move(*problem));
     const Uuid id = options_.new_id();
     note_name(topic.name);
     add_records(id, *configs, *placements);
@@ -192,6 +194,7 @@ class TopicCreation {
   }
 
   const LocalControllerOptions& options_;
+  const ControllerState& state_;
   const MetadataImage& image_;
   metadata::RecordList& records_;
   std::unordered_map<std::string, std::string> new_names_;  ///< normalized name -> name, of this request
@@ -223,7 +226,7 @@ bool too_many_partitions(const Request& request, int32_t default_partitions) {
 
 Outcome<Response> LocalController::create_topics(const Request& request, const ControllerState& state) const {
   Outcome<Response> outcome;
-  TopicCreation creation(options_, state.image, outcome.records);
+  TopicCreation creation(options_, state, outcome.records);
   std::unordered_map<std::string_view, int> counts;
   for (const auto& topic : request.topics) ++counts[topic.name.view()];
 

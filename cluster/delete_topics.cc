@@ -47,7 +47,8 @@ class Named {
 
 class TopicDeletion {
  public:
-  TopicDeletion(const MetadataImage& image, Outcome<Response>& outcome) : image_(image), outcome_(outcome) {}
+  TopicDeletion(const ControllerState& state, Outcome<Response>& outcome)
+      : state_(state), image_(state.image), outcome_(outcome) {}
 
   void run(const Request& request) {
     collect(request);
@@ -84,6 +85,10 @@ class TopicDeletion {
     for (const auto& id : order) {
       const auto topic = found.find(id);
       if (topic == found.end()) continue;
+      if (const auto problem = quota_problem(state_, image_.topic(id)->partition_count())) {
+        answer(&topic->second, id, problem);
+        continue;
+      }
       protocol::RemoveTopicRecord record;
       record.topic_id = id;
       outcome_.records.add(record);
@@ -121,6 +126,7 @@ class TopicDeletion {
     if (error) set_error(item, *error);
   }
 
+  const ControllerState& state_;
   const MetadataImage& image_;
   Outcome<Response>& outcome_;
   Named<std::string> names_;
@@ -131,8 +137,11 @@ class TopicDeletion {
 
 Outcome<Response> LocalController::delete_topics(const Request& request, const ControllerState& state) const {
   Outcome<Response> outcome;
-  TopicDeletion(state.image, outcome).run(request);
-  if (!options_.static_config->boolean("delete.topic.enable")) {
+  ControllerState counted = state;
+  const bool enabled = options_.static_config->boolean("delete.topic.enable");
+  if (!enabled) counted.mutation_quota = nullptr;
+  TopicDeletion(counted, outcome).run(request);
+  if (!enabled) {
     outcome.records = {};
     for (auto& item : outcome.response.responses)
       set_error(item, {ErrorCode::topic_deletion_disabled, "Topic deletion is disabled."});

@@ -118,6 +118,22 @@ protocol::ListPartitionReassignmentsResponse error_response(
   return response;
 }
 
+protocol::AlterClientQuotasResponse error_response(const protocol::AlterClientQuotasRequest& request,
+                                                   ErrorCode code) {
+  protocol::AlterClientQuotasResponse response;
+  for (const auto& entry : request.entries) {
+    auto& item = response.entries.emplace_back();
+    set_error(item, refusal(code));
+    for (const auto& part : entry.entity) {
+      auto& named = item.entity.emplace_back();
+      named.entity_type = part.entity_type.owned();
+      named.entity_name.reset();
+      if (part.entity_name) named.entity_name = part.entity_name->owned();
+    }
+  }
+  return response;
+}
+
 protocol::UpdateFeaturesResponse error_response(const protocol::UpdateFeaturesRequest&, ErrorCode code) {
   protocol::UpdateFeaturesResponse response;
   set_error(response, refusal(code));

@@ -19,6 +19,8 @@ protocol::IncrementalAlterConfigsResponse error_response(
     const protocol::IncrementalAlterConfigsRequest& request, protocol::ErrorCode code);
 protocol::AlterConfigsResponse error_response(const protocol::AlterConfigsRequest& request,
                                               protocol::ErrorCode code);
+protocol::AlterClientQuotasResponse error_response(const protocol::AlterClientQuotasRequest& request,
+                                                   protocol::ErrorCode code);
 protocol::ElectLeadersResponse error_response(const protocol::ElectLeadersRequest& request,
                                               protocol::ErrorCode code);
 protocol::AlterPartitionReassignmentsResponse error_response(

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/types.h"
 #include "base/uuid.h"
+#include "cluster/api_error.h"
 #include "cluster/controller_gateway.h"
 #include "cluster/delegation_token_requests.h"
 #include "metadata/effective_config.h"
@@ -41,7 +43,11 @@ struct ControllerState {
   Offset next_offset;  ///< that the first record will get
   TimestampMs now = no_timestamp;
   QuorumStatus quorum = {};
+  MutationQuota* mutation_quota = nullptr;  ///< of the client who asks; null: it has none
 };
+
+/// The refusal when the client may not change so many partitions now.
+std::optional<ApiError> quota_problem(const ControllerState& state, int64_t partitions);
 
 struct LocalControllerOptions {
   NodeId node_id;
@@ -66,6 +72,8 @@ class LocalController {
       const protocol::IncrementalAlterConfigsRequest& request, const ControllerState& state) const;
   Outcome<protocol::AlterConfigsResponse> alter_configs(const protocol::AlterConfigsRequest& request,
                                                         const ControllerState& state) const;
+  Outcome<protocol::AlterClientQuotasResponse> alter_client_quotas(
+      const protocol::AlterClientQuotasRequest& request, const ControllerState& state) const;
   /// Elects only what the image says is alive; partitions of all topics when the request names none.
   Outcome<protocol::ElectLeadersResponse> elect_leaders(const protocol::ElectLeadersRequest& request,
                                                         const ControllerState& state) const;

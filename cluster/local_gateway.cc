@@ -79,13 +79,19 @@ template <class Request, class Response>
 struct LocalGateway::TypedOperation final : Operation {
   using Decide = Outcome<Response> (LocalController::*)(const Request&, const ControllerState&) const;
 
-  TypedOperation(Request its_request, Done<Response> its_done, Decide its_decide)
-      : request(std::move(its_request)), done(std::move(its_done)), decision(its_decide) {
+  TypedOperation(Request its_request, Done<Response> its_done, Decide its_decide,
+                 std::shared_ptr<MutationQuota> its_quota)
+      : request(std::move(its_request)),
+        done(std::move(its_done)),
+        decision(its_decide),
+        quota(std::move(its_quota)) {
     deadline = deadline_of(request);
   }
 
   metadata::RecordList decide(const LocalController& controller, const ControllerState& state) override {
-    auto outcome = (controller.*decision)(request, state);
+    ControllerState with_quota = state;
+    with_quota.mutation_quota = quota.get();
+    auto outcome = (controller.*decision)(request, with_quota);
     response = std::move(outcome.response);
     return std::move(outcome.records);
   }
@@ -96,6 +102,7 @@ struct LocalGateway::TypedOperation final : Operation {
   Response response;
   Done<Response> done;
   Decide decision;
+  std::shared_ptr<MutationQuota> quota;
 };
 
 Result<std::unique_ptr<LocalGateway>> LocalGateway::start(io::Disk& disk, storage::FilePool& files,
@@ -140,9 +147,10 @@ Result<void> LocalGateway::close() {
 template <class Request, class Response>
 void LocalGateway::submit(Request request, Done<Response> done,
                           Outcome<Response> (LocalController::*decide)(const Request&, const ControllerState&)
-                              const) {
-  auto operation =
-      std::make_shared<TypedOperation<Request, Response>>(std::move(request), std::move(done), decide);
+                              const,
+                          std::shared_ptr<MutationQuota> quota) {
+  auto operation = std::make_shared<TypedOperation<Request, Response>>(std::move(request), std::move(done),
+                                                                       decide, std::move(quota));
   if (has_no_time(operation->request)) return operation->refuse(ErrorCode::request_timed_out);
   bool queued = false;
   {
@@ -329,16 +337,19 @@ void LocalGateway::write_state() {
 }
 
 void LocalGateway::create_topics(protocol::CreateTopicsRequest request,
-                                 Done<protocol::CreateTopicsResponse> done) {
-  submit(std::move(request), std::move(done), &LocalController::create_topics);
+                                 Done<protocol::CreateTopicsResponse> done,
+                                 std::shared_ptr<MutationQuota> quota) {
+  submit(std::move(request), std::move(done), &LocalController::create_topics, std::move(quota));
 }
 void LocalGateway::delete_topics(protocol::DeleteTopicsRequest request,
-                                 Done<protocol::DeleteTopicsResponse> done) {
-  submit(std::move(request), std::move(done), &LocalController::delete_topics);
+                                 Done<protocol::DeleteTopicsResponse> done,
+                                 std::shared_ptr<MutationQuota> quota) {
+  submit(std::move(request), std::move(done), &LocalController::delete_topics, std::move(quota));
 }
 void LocalGateway::create_partitions(protocol::CreatePartitionsRequest request,
-                                     Done<protocol::CreatePartitionsResponse> done) {
-  submit(std::move(request), std::move(done), &LocalController::create_partitions);
+                                     Done<protocol::CreatePartitionsResponse> done,
+                                     std::shared_ptr<MutationQuota> quota) {
+  submit(std::move(request), std::move(done), &LocalController::create_partitions, std::move(quota));
 }
 void LocalGateway::incremental_alter_configs(protocol::IncrementalAlterConfigsRequest request,
                                              Done<protocol::IncrementalAlterConfigsResponse> done) {
@@ -347,6 +358,10 @@ void LocalGateway::incremental_alter_configs(protocol::IncrementalAlterConfigsRe
 void LocalGateway::alter_configs(protocol::AlterConfigsRequest request,
                                  Done<protocol::AlterConfigsResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::alter_configs);
+}
+void LocalGateway::alter_client_quotas(protocol::AlterClientQuotasRequest request,
+                                       Done<protocol::AlterClientQuotasResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::alter_client_quotas);
 }
 void LocalGateway::elect_leaders(protocol::ElectLeadersRequest request,
                                  Done<protocol::ElectLeadersResponse> done) {

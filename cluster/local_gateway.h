@@ -45,15 +45,20 @@ class LocalGateway final : public ControllerGateway {
   ~LocalGateway() override;
 
   void create_topics(protocol::CreateTopicsRequest request,
-                     Done<protocol::CreateTopicsResponse> done) override;
+                     Done<protocol::CreateTopicsResponse> done,
+                     std::shared_ptr<MutationQuota> quota = nullptr) override;
   void delete_topics(protocol::DeleteTopicsRequest request,
-                     Done<protocol::DeleteTopicsResponse> done) override;
+                     Done<protocol::DeleteTopicsResponse> done,
+                     std::shared_ptr<MutationQuota> quota = nullptr) override;
   void create_partitions(protocol::CreatePartitionsRequest request,
-                         Done<protocol::CreatePartitionsResponse> done) override;
+                         Done<protocol::CreatePartitionsResponse> done,
+                         std::shared_ptr<MutationQuota> quota = nullptr) override;
   void incremental_alter_configs(protocol::IncrementalAlterConfigsRequest request,
                                  Done<protocol::IncrementalAlterConfigsResponse> done) override;
   void alter_configs(protocol::AlterConfigsRequest request,
                      Done<protocol::AlterConfigsResponse> done) override;
+  void alter_client_quotas(protocol::AlterClientQuotasRequest request,
+                           Done<protocol::AlterClientQuotasResponse> done) override;
   void elect_leaders(protocol::ElectLeadersRequest request,
                      Done<protocol::ElectLeadersResponse> done) override;
   void alter_partition_reassignments(protocol::AlterPartitionReassignmentsRequest request,
@@ -105,7 +110,8 @@ class LocalGateway final : public ControllerGateway {
 
   template <class Request, class Response>
   void submit(Request request, Done<Response> done,
-              Outcome<Response> (LocalController::*decide)(const Request&, const ControllerState&) const);
+              Outcome<Response> (LocalController::*decide)(const Request&, const ControllerState&) const,
+              std::shared_ptr<MutationQuota> quota = nullptr);
   void run();
   bool wait_for_work();
   void take(Operation& operation);

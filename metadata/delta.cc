@@ -31,21 +31,6 @@ std::string key_of(const protocol::RegisterControllerRecord& record) {
 std::string key_of(const protocol::UnregisterControllerRecord& record) {
   return kept_key(27, std::to_string(record.controller_id));
 }
-/// The entity is a set: its parts are put in order. Lengths keep different entities different.
-std::string key_of(const protocol::ClientQuotaRecord& record) {
-  std::vector<std::string> parts;
-  for (const auto& part : record.entity) {
-    std::string text = part.entity_type.str() + "=";
-    text += part.entity_name ? std::to_string(part.entity_name->size()) + ":" + part.entity_name->str()
-                             : "default";
-    parts.push_back(std::move(text));
-  }
-  std::ranges::sort(parts);
-  std::string key;
-  for (const auto& part : parts) key += part + ",";
-  return kept_key(14, key + record.key.str());
-}
-
 template <class Record>
 concept KeptKind = requires(const Record& record) { key_of(record); };
 
@@ -75,9 +60,7 @@ Result<void> MetadataDelta::replay(const protocol::MetadataRecord& record, ByteV
         if constexpr (is_nothing<Record>) {
           return {};
         } else if constexpr (KeptKind<Record>) {
-          bool removes = is_removal<Record>;
-          if constexpr (std::is_same_v<Record, protocol::ClientQuotaRecord>) removes = content.remove;
-          removes ? drop_kept(key_of(content)) : keep(key_of(content), framed_value);
+          is_removal<Record> ? drop_kept(key_of(content)) : keep(key_of(content), framed_value);
           return {};
         } else {
           return apply(content);

@@ -68,6 +68,7 @@ class MetadataDelta {
   Result<void> apply(const protocol::RemoveUserScramCredentialRecord& record);
   Result<void> apply(const protocol::DelegationTokenRecord& record);
   Result<void> apply(const protocol::RemoveDelegationTokenRecord& record);
+  Result<void> apply(const protocol::ClientQuotaRecord& record);
 
   /// The topic made ready for changes; null if there is none of that id.
   ChangedTopic* changed_topic(const Uuid& id);

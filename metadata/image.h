@@ -11,6 +11,7 @@
 #include "base/types.h"
 #include "base/uuid.h"
 #include "metadata/credential_image.h"
+#include "metadata/quota_image.h"
 #include "metadata/shared_map.h"
 
 /// The state of the cluster at one offset of the metadata log. Everything in an image is immutable and held
@@ -126,7 +127,7 @@ struct VoterImage {
 };
 
 /// A record that this broker carries on from snapshot to snapshot without acting upon it (access control,
-/// SCRAM credentials, quotas, delegation tokens, controllers).
+/// controllers).
 struct KeptRecord {
   std::string key;  ///< what a later record of the kind replaces or removes; begins with the record's type
   std::vector<std::byte> value;  ///< as in the log: frame version, type, version, message
@@ -155,6 +156,11 @@ struct NormalizedNameOf {
     return names->normalized;
   }
 };
+struct QuotaEntityOf {
+  const QuotaEntity& operator()(const std::shared_ptr<const QuotaImage>& quotas) const {
+    return quotas->entity;
+  }
+};
 struct KeptKeyOf {
   const std::string& operator()(const std::shared_ptr<const KeptRecord>& kept) const { return kept->key; }
 };
@@ -178,6 +184,7 @@ struct MetadataImage {
   SharedMap<std::shared_ptr<const ConfigImage>, ConfigResourceOf> configs;
   SharedMap<std::shared_ptr<const ScramCredential>, ScramKeyOf> scram_credentials;
   SharedMap<std::shared_ptr<const DelegationToken>, DelegationTokenIdOf> delegation_tokens;
+  SharedMap<std::shared_ptr<const QuotaImage>, QuotaEntityOf> client_quotas;
   SharedMap<std::shared_ptr<const KeptRecord>, KeptKeyOf> kept;
   std::map<NodeId, std::shared_ptr<const BrokerImage>> brokers;
   std::map<std::string, int16_t, std::less<>> features;  ///< finalized levels, without kraft.version

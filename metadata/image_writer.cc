@@ -151,6 +151,20 @@ RecordList records_of(const MetadataImage& image) {
       records.add(record);
     }
   }
+  for (const auto& quotas : image.client_quotas) {
+    for (const auto& [key, value] : quotas->values) {
+      protocol::ClientQuotaRecord record;
+      for (const auto& [type, name] : quotas->entity) {
+        auto& part = record.entity.emplace_back();
+        part.entity_type = type;
+        part.entity_name.reset();
+        if (name) part.entity_name = protocol::String(*name);
+      }
+      record.key = key;
+      record.value = value;
+      records.add(record);
+    }
+  }
   if (image.next_producer_id > 0) {
     protocol::ProducerIdsRecord record;
     record.broker_id = -1;

@@ -22,6 +22,7 @@ struct MetadataChanges {
   bool features = false;
   bool producer_ids = false;
   bool credentials = false;  ///< SCRAM credentials or delegation tokens
+  bool client_quotas = false;
   bool kept = false;
 };
 

@@ -47,6 +47,9 @@ void expect_same(const MetadataImage& left, const MetadataImage& right) {
   ASSERT_EQ(left.configs.size(), right.configs.size());
   for (const auto& config : left.configs)
     EXPECT_EQ(config->values, right.config(config->resource.type, config->resource.name)->values);
+  ASSERT_EQ(left.client_quotas.size(), right.client_quotas.size());
+  for (const auto& quotas : left.client_quotas)
+    EXPECT_EQ(quotas->values, (*right.client_quotas.find(quotas->entity))->values);
   ASSERT_EQ(left.kept.size(), right.kept.size());
   for (const auto& kept : left.kept) EXPECT_EQ(kept->value, (*right.kept.find(kept->key))->value);
   ASSERT_EQ(left.brokers.size(), right.brokers.size());

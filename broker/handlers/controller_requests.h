@@ -65,6 +65,14 @@ struct UpdateFeaturesHandler {
   }
 };
 
+/// AlterClientQuotas (49), v0–v1 (KIP-546).
+struct AlterClientQuotasHandler {
+  using Request = protocol::AlterClientQuotasRequest;
+  static void handle(Call call, Request request) {
+    forward(std::move(call), std::move(request), &cluster::ControllerGateway::alter_client_quotas);
+  }
+};
+
 /// UnregisterBroker (64), v0.
 struct UnregisterBrokerHandler {
   using Request = protocol::UnregisterBrokerRequest;

@@ -18,6 +18,7 @@
 #include "broker/handlers/delete_groups.h"
 #include "broker/handlers/delete_records.h"
 #include "broker/handlers/delete_topics.h"
+#include "broker/handlers/describe_client_quotas.h"
 #include "broker/handlers/describe_cluster.h"
 #include "broker/handlers/describe_configs.h"
 #include "broker/handlers/describe_groups.h"
@@ -52,6 +53,7 @@
 #include "broker/handlers/write_txn_markers.h"
 #include "protocol/messages/add_offsets_to_txn_response.h"
 #include "protocol/messages/add_partitions_to_txn_response.h"
+#include "protocol/messages/alter_client_quotas_response.h"
 #include "protocol/messages/alter_configs_response.h"
 #include "protocol/messages/consumer_group_describe_response.h"
 #include "protocol/messages/consumer_group_heartbeat_response.h"
@@ -147,6 +149,8 @@ constexpr std::array handlers{
     entry<AlterPartitionReassignmentsHandler>(),
     entry<ListPartitionReassignmentsHandler>(),
     entry<OffsetDeleteHandler>(),
+    entry<DescribeClientQuotasHandler>(),
+    entry<AlterClientQuotasHandler>(),
     entry<DescribeUserScramCredentialsHandler>(),
     entry<AlterUserScramCredentialsHandler>(),
     entry<DescribeQuorumHandler>(),

@@ -21,6 +21,8 @@ ANNOUNCED = {  # name: (key, first, last)
     "AlterPartitionReassignments": (45, 0, 1),
     "ListPartitionReassignments": (46, 0, 0),
     "DescribeQuorum": (55, 0, 2),
+    "DescribeClientQuotas": (48, 0, 1),
+    "AlterClientQuotas": (49, 0, 1),
     "UpdateFeatures": (57, 0, 2),
     "DescribeCluster": (60, 0, 2),
     "DescribeProducers": (61, 0, 0),

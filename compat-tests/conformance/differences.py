@@ -35,6 +35,8 @@ _TABLE = {
     # fails every resource of the request with it.
     "unknown-config-operation": {"kafka": (codes.UNKNOWN_SERVER_ERROR, codes.UNKNOWN_SERVER_ERROR),
                                  "barnabas": (codes.INVALID_REQUEST, codes.NONE)},
+    # AlterClientQuotas of a host by name: Kafka asks the name service, whenever the record is read again.
+    "quota-of-a-host-name": {"kafka": codes.NONE, "barnabas": codes.INVALID_REQUEST},
     # AlterConfigs that names a resource twice: Kafka never answers.
     "alter-configs-of-one-resource-twice": {"kafka": None, "barnabas": codes.INVALID_REQUEST},
     # Broker "01" is broker 1 to every check, but what is set on it has no effect in Kafka.
