@@ -30,6 +30,7 @@
 #include "broker/directory_assignments.h"
 #include "broker/dispatcher.h"
 #include "broker/producer_ids.h"
+#include "broker/quotas/quotas.h"
 #include "broker/replica_manager.h"
 #include "broker/replica_mover.h"
 #include "broker/services.h"
@@ -139,8 +140,17 @@ cluster::MetadataLogSettings metadata_log_settings(const metadata::StaticConfig&
   return settings;
 }
 
+RateSettings rate_settings(const metadata::StaticConfig& config, const std::string& prefix) {
+  return {std::chrono::seconds(config.integer(prefix + ".size.seconds")),
+          static_cast<int>(config.integer(prefix + ".num"))};
+}
+
+/// Connections that may wait to be accepted; the system has a limit of its own (net.core.somaxconn).
+constexpr int listen_backlog = 4096;
+
 network::ServerLimits server_limits(const metadata::StaticConfig& config) {
   network::ServerLimits limits;
+  limits.rate_settings = rate_settings(config, "quota.window");
   const auto count = [](int64_t value) {
     return static_cast<uint32_t>(std::clamp<int64_t>(value, 0, INT32_MAX));
   };
@@ -152,7 +162,11 @@ network::ServerLimits server_limits(const metadata::StaticConfig& config) {
   limits.receive_buffer_bytes = config.given("socket.receive.buffer.bytes") == nullptr
                                     ? -1
                                     : static_cast<int>(config.integer("socket.receive.buffer.bytes"));
-  limits.backlog = static_cast<int>(config.integer("socket.listen.backlog.size"));
+  // Kafka's default of 50 is full after a few milliseconds of a flood, and who comes then waits for a second
+  // until he may try again.
+  limits.backlog = config.given("socket.listen.backlog.size") == nullptr
+                       ? listen_backlog
+                       : static_cast<int>(config.integer("socket.listen.backlog.size"));
   if (const int64_t bytes = config.integer("queued.max.request.bytes"); bytes > 0)
     limits.total_bytes_in_flight_max = static_cast<uint64_t>(bytes);
   return limits;
@@ -224,6 +238,7 @@ struct BrokerProcess::Parts {
   std::optional<broker::DirectoryAssignments> assignments;
   std::optional<broker::ReplicaMover> mover;
   std::optional<broker::FetchSessionCache> fetch_sessions;
+  std::optional<broker::Quotas> quotas;
   std::optional<broker::ProducerIds> producer_ids;
   std::optional<broker::GroupCoordinator> groups;
   std::optional<broker::TransactionCoordinator> transactions;
@@ -419,6 +434,9 @@ Result<void> BrokerProcess::Parts::open_server() {
   const uint64_t seed = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   fetch_sessions.emplace(
       static_cast<std::size_t>(config.integer("max.incremental.fetch.session.cache.slots")), seed);
+  quotas.emplace(rate_settings(config, "quota.window"), rate_settings(config, "controller.quota.window"));
+  publisher.subscribe([this](const metadata::MetadataChanges& changes,
+                             const metadata::MetadataImagePtr& image) { quotas->apply(changes, *image); });
   producer_ids.emplace(node, *gateway, publisher);
   groups.emplace(node, config, publisher, *gateway, *replicas);
   transactions.emplace(node, config, publisher, *gateway, *replicas, *groups, *producer_ids);
@@ -438,6 +456,7 @@ Result<void> BrokerProcess::Parts::open_server() {
       .transactions = *transactions,
       .transaction_verifier = *transactions,
       .verify_transactions = verify_transactions,
+      .quotas = &*quotas,
       .auto_create_topics = config.boolean("auto.create.topics.enable"),
       .delete_topics = config.boolean("delete.topic.enable"),
       .check_record_contents = config.boolean("log.validate.contents"),
@@ -496,6 +515,14 @@ void BrokerProcess::Parts::follow_settings() {
           add_host_names(limits, overrides);
           limiter->refine(change, std::move(limits));
         });
+      });
+  dynamic_settings->follow(
+      connection_rate_names(listeners.bind), [this](const metadata::BrokerConfigView& settings) {
+        server->set_connection_rate_limits(connection_rate_limits(settings, listeners.bind));
+      });
+  publisher.subscribe(
+      [this](const metadata::MetadataChanges& changes, const metadata::MetadataImagePtr& image) {
+        apply_address_quotas(changes, *image, *server);
       });
   const std::string verify = "transaction.partition.verification.enable";
   dynamic_settings->follow({verify}, [this, verify](const metadata::BrokerConfigView& settings) {

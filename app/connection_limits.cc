@@ -38,12 +38,16 @@ std::vector<std::string> addresses_of(std::string_view host, int flags) {
   return addresses;
 }
 
-std::string listener_setting(const network::ListenerConfig& listener) {
+std::string listener_setting(const network::ListenerConfig& listener, const std::string& setting) {
   std::string name = listener.name;
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return "listener.name." + name + ".max.connections";
+  return "listener.name." + name + "." + setting;
 }
+
+constexpr const char* rate_setting = "max.connection.creation.rate";
+/// What a rate of 0 means: hardly any.
+constexpr double slowest_rate = 0.001;
 
 }  // namespace
 
@@ -65,9 +69,55 @@ network::ConnectionLimits connection_limits(const metadata::BrokerConfigView& se
     for (std::string& address : addresses_of(item.host, AI_NUMERICHOST))
       limits.of_address[std::move(address)] = count(item.count);
   for (const network::ListenerConfig& listener : listeners)
-    if (const auto own = settings.value(listener_setting(listener)))
+    if (const auto own = settings.value(listener_setting(listener, "max.connections")))
       limits.of_listener[listener.name] = count(metadata::parse_integer(*own).value_or(INT32_MAX));
   return limits;
+}
+
+network::ConnectionRateLimits connection_rate_limits(const metadata::BrokerConfigView& settings,
+                                                     const std::vector<network::ListenerConfig>& listeners) {
+  network::ConnectionRateLimits limits;
+  const auto limited = [](int64_t rate) -> std::optional<double> {
+    if (rate >= INT32_MAX) return std::nullopt;
+    return std::max<double>(static_cast<double>(rate), slowest_rate);
+  };
+  limits.total = limited(settings.integer(rate_setting));
+  for (const network::ListenerConfig& listener : listeners)
+    if (const auto own = settings.value(listener_setting(listener, rate_setting)))
+      if (const auto rate = limited(metadata::parse_integer(*own).value_or(INT32_MAX)))
+        limits.of_listener[listener.name] = *rate;
+  return limits;
+}
+
+std::vector<std::string> connection_rate_names(const std::vector<network::ListenerConfig>& listeners) {
+  std::vector<std::string> names{rate_setting};
+  for (const network::ListenerConfig& listener : listeners)
+    names.push_back(listener_setting(listener, rate_setting));
+  return names;
+}
+
+void apply_address_quotas(const metadata::MetadataChanges& changes, const metadata::MetadataImage& image,
+                          network::Server& server) {
+  for (const metadata::QuotaEntity& entity : changes.changed_quotas) {
+    const auto part = entity.find(metadata::quota_ip);
+    if (part == entity.end() || entity.size() != 1) continue;
+    std::optional<std::string> address;
+    if (part->second) {
+      const auto spelt = addresses_of(*part->second, AI_NUMERICHOST);
+      if (spelt.size() != 1) {
+        log_.warn("a quota of connections is without effect, since it names no address ip={}",
+                  log_text(*part->second));
+        continue;
+      }
+      address = spelt.front();
+    }
+    std::optional<double> limit;
+    if (const auto* quotas = image.client_quotas.find(entity)) {
+      const auto value = (*quotas)->values.find(metadata::connection_creation_rate);
+      if (value != (*quotas)->values.end() && value->second > 0) limit = value->second;
+    }
+    server.set_address_rate_limit(address, limit);
+  }
 }
 
 void add_host_names(network::ConnectionLimits& limits, std::string_view overrides) {
@@ -85,7 +135,8 @@ void add_host_names(network::ConnectionLimits& limits, std::string_view override
 std::vector<std::string> connection_limit_names(const std::vector<network::ListenerConfig>& listeners) {
   std::vector<std::string> names{"max.connections", "max.connections.per.ip",
                                  "max.connections.per.ip.overrides"};
-  for (const network::ListenerConfig& listener : listeners) names.push_back(listener_setting(listener));
+  for (const network::ListenerConfig& listener : listeners)
+    names.push_back(listener_setting(listener, "max.connections"));
   return names;
 }
 

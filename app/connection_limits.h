@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "metadata/effective_broker_config.h"
+#include "metadata/publisher.h"
 #include "network/server.h"
 
 namespace barnabas::app {
@@ -14,6 +15,16 @@ namespace barnabas::app {
 /// `listeners`, as they are in force. Hosts of overrides that are no numeric addresses are left out.
 network::ConnectionLimits connection_limits(const metadata::BrokerConfigView& settings,
                                             const std::vector<network::ListenerConfig>& listeners);
+
+/// max.connection.creation.rate and listener.name.<name>.max.connection.creation.rate, as they are in force.
+network::ConnectionRateLimits connection_rate_limits(const metadata::BrokerConfigView& settings,
+                                                     const std::vector<network::ListenerConfig>& listeners);
+/// The settings that connection_rate_limits looks at.
+std::vector<std::string> connection_rate_names(const std::vector<network::ListenerConfig>& listeners);
+
+/// Gives the server the quotas of addresses that changed.
+void apply_address_quotas(const metadata::MetadataChanges& changes, const metadata::MetadataImage& image,
+                          network::Server& server);
 
 /// Adds the hosts that were left out; a warning for each that has no address. Looks them up, so it may block.
 void add_host_names(network::ConnectionLimits& limits, std::string_view overrides);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <concepts>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -14,6 +16,8 @@
 
 namespace barnabas::broker {
 
+struct QuotaClient;
+
 /// One request on its way through a handler: what it came with, and the duty to answer it. Move-only.
 /// Everything that was decoded from the frame borrows from it: release_frame() ends that.
 class Call {
@@ -25,6 +29,7 @@ class Call {
         api_(api),
         version_(version),
         correlation_id_(correlation_id),
+        request_bytes_(static_cast<uint32_t>(incoming_.frame.size())),
         client_id_(std::move(client_id)) {}
 
   Services& services() const { return *services_; }
@@ -36,26 +41,45 @@ class Call {
   Instant received() const { return incoming_.received; }
 
   /// Encodes and sends the answer in the request's version. Any thread. What cannot be encoded closes the
-  /// connection.
+  /// connection. A client over a quota is told so in the answer, and its connection is muted.
   template <class Response>
   void reply(const Response& response) {
-    protocol::Writer writer;
-    write_header(writer, version_);
-    response.encode(writer, version_);
-    send(std::move(writer));
+    reply_in_version(response, version_);
   }
   /// For ApiVersions, whose answer to an unknown version is of version 0.
   template <class Response>
   void reply_in_version(const Response& response, int16_t version) {
+    charge_time();
     protocol::Writer writer;
     write_header(writer, version);
+    if constexpr (requires { response.throttle_time_ms; }) {
+      if (throttle_time_ms_ > 0) {
+        Response told = response;
+        told.throttle_time_ms = throttle_time_ms_;
+        told.encode(writer, version);
+        return send(std::move(writer));
+      }
+    }
     response.encode(writer, version);
     send(std::move(writer));
   }
-  void no_reply() { incoming_.slot.no_reply(); }
+  void no_reply();
   void close(std::string reason) { incoming_.slot.close(std::move(reason)); }
   /// The next request of the connection may start before this one is answered.
   void allow_next() { incoming_.slot.allow_next(); }
+  /// Of the frame as it came, without the size in front.
+  uint32_t request_bytes() const { return request_bytes_; }
+
+  /// Who pays for this request; null while nobody has a quota.
+  const std::shared_ptr<const QuotaClient>& quota_client() const { return quota_client_; }
+  void set_quota_client(std::shared_ptr<const QuotaClient> client) { quota_client_ = std::move(client); }
+  /// After the answer the client has to wait for so long; of several the longest counts.
+  void throttle(std::chrono::milliseconds wait);
+  /// Counts the time that the request has taken, once; the answer does so by itself. Afterwards
+  /// throttle_time_ms() is what the answer will say.
+  void charge_time();
+  int32_t throttle_time_ms() const { return throttle_time_ms_; }
+
   /// Gives the request's memory back before the answer is ready. Nothing decoded from it may be used
   /// afterwards.
   void release_frame() {
@@ -72,6 +96,10 @@ class Call {
   protocol::ApiKey api_;
   int16_t version_;
   int32_t correlation_id_;
+  uint32_t request_bytes_;
+  int32_t throttle_time_ms_ = 0;
+  bool time_charged_ = false;
+  std::shared_ptr<const QuotaClient> quota_client_;
   protocol::String client_id_;
 };
 

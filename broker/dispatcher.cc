@@ -3,6 +3,7 @@
 #include "broker/authentication.h"
 #include "broker/handlers/fetch_operation.h"
 #include "broker/handlers/handlers.h"
+#include "broker/quotas/request_time.h"
 #include "protocol/messages/request_header.h"
 
 namespace barnabas::broker {
@@ -36,6 +37,13 @@ const HandlerEntry* handler_of(int16_t key, int16_t version) {
   return known || handler->api == protocol::ApiKey::api_versions ? handler : nullptr;
 }
 
+/// Who pays for a request; null for a peer that has yet to say who it is.
+std::shared_ptr<const QuotaClient> quota_client(const network::ConnectionContext& connection,
+                                                std::string_view client_id) {
+  if (!connection.admitted) return nullptr;
+  return std::make_shared<const QuotaClient>(connection.principal.name, std::string(client_id));
+}
+
 }  // namespace
 
 void Dispatcher::start(network::IncomingRequest request) {
@@ -62,9 +70,17 @@ void Dispatcher::start(network::IncomingRequest request) {
   auto header = protocol::RequestHeader::decode(
       reader, protocol::api_info(handler->api).request_header_version(version));
   if (!header) return request.slot.close(describe(bytes) + ": malformed header: " + header.error().message);
-  handler->run(Call(services_, std::move(request), handler->api, version, correlation_id,
-                    header->client_id.value_or(protocol::String())),
-               reader);
+  const protocol::String client_id = header->client_id.value_or(protocol::String());
+  if (services_.quotas != nullptr && services_.quotas->any()) {
+    const auto connection = request.connection;
+    const auto payer = quota_client(*connection, client_id);
+    const RequestTime time(services_.quotas, payer, *connection);
+    Call call(services_, std::move(request), handler->api, version, correlation_id, client_id);
+    call.set_quota_client(payer);
+    return handler->run(std::move(call), reader);
+  }
+  request.connection->measure_time = false;
+  handler->run(Call(services_, std::move(request), handler->api, version, correlation_id, client_id), reader);
 }
 
 void Dispatcher::connection_closed(network::ConnectionContext& connection) {

@@ -13,7 +13,7 @@ Result<void> MetadataDelta::apply(const protocol::ClientQuotaRecord& record) {
   } else {
     next->values.insert_or_assign(record.key.str(), record.value);
   }
-  changes_.client_quotas = true;
+  changes_.changed_quotas.push_back(next->entity);
   if (next->values.empty()) {
     image_.client_quotas.erase(next->entity);
   } else {

@@ -35,8 +35,8 @@ bool concerns_broker(const MetadataChanges& changes, NodeId node) {
 
 MetadataChanges all_of(const MetadataImage& image) {
   MetadataChanges changes;
-  changes.all = changes.features = changes.producer_ids = changes.credentials = changes.client_quotas = true;
-  changes.kept = true;
+  changes.all = changes.features = changes.producer_ids = changes.credentials = changes.kept = true;
+  for (const auto& quotas : image.client_quotas) changes.changed_quotas.push_back(quotas->entity);
   changes.changed_topics.assign(image.topics_by_name.begin(), image.topics_by_name.end());
   for (const auto& config : image.configs) changes.changed_configs.push_back(config->resource);
   for (const auto& [id, broker] : image.brokers) changes.changed_brokers.push_back(id);

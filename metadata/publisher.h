@@ -22,7 +22,7 @@ struct MetadataChanges {
   bool features = false;
   bool producer_ids = false;
   bool credentials = false;  ///< SCRAM credentials or delegation tokens
-  bool client_quotas = false;
+  std::vector<QuotaEntity> changed_quotas;  ///< may name one more than once
   bool kept = false;
 };
 

@@ -39,7 +39,7 @@ TEST(QuotaImage, values_are_set_changed_and_removed_by_entity) {
   auto next =
       apply(MetadataImage{}, quota(alice, "producer_byte_rate", 1000), quota(both, "request_percentage", 2.5),
             quota(alice, "consumer_byte_rate", 5), quota(alice, "producer_byte_rate", 2000));
-  EXPECT_TRUE(next.changes.client_quotas);
+  EXPECT_EQ(next.changes.changed_quotas.size(), 4U);
   EXPECT_EQ(next.image->client_quotas.size(), 2U);
   ASSERT_NE(find(*next.image, alice), nullptr);
   EXPECT_EQ(find(*next.image, alice)->values.at("producer_byte_rate"), 2000);

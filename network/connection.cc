@@ -106,9 +106,15 @@ void Connection::pump() {
   pumping_ = true;
   turn_read_ = 0;
   turn_started_ = 0;
-  pump_steps();
+  context_->measure_time ? pump_measured() : pump_steps();
   reader_.keep_rest();
   pumping_ = false;
+}
+
+void Connection::pump_measured() {
+  const Instant began = std::chrono::steady_clock::now();
+  pump_steps();
+  context_->busy_time += std::chrono::steady_clock::now() - began;
 }
 
 void Connection::pump_steps() {
@@ -163,10 +169,8 @@ void Connection::collect_answers() {
   while (replies_.front_done()) {
     ReplyQueue::Entry entry = replies_.pop();
     last_activity_ = std::chrono::steady_clock::now();
-    if (entry.outcome == ReplyQueue::Outcome::reply) {
-      writer_.push(std::move(entry.frame));
-      if (entry.after.mute_for.count() > 0) mute_for(entry.after.mute_for);
-    }
+    if (entry.outcome == ReplyQueue::Outcome::reply) writer_.push(std::move(entry.frame));
+    if (entry.after.mute_for.count() > 0) mute_for(entry.after.mute_for);
     if (entry.outcome == ReplyQueue::Outcome::close || entry.after.close) {
       replies_.clear();
       close_after_answers(std::move(entry.after.reason));
@@ -444,8 +448,9 @@ void Connection::on_reply(uint64_t request, OutgoingFrame frame, AfterReply afte
                               {ReplyQueue::Outcome::reply, std::move(frame), std::move(after)});
 }
 
-void Connection::on_no_reply(uint64_t request) {
-  home_->settle_from_anywhere(shared_from_this(), request, {.outcome = ReplyQueue::Outcome::no_reply});
+void Connection::on_no_reply(uint64_t request, AfterReply after) {
+  home_->settle_from_anywhere(shared_from_this(), request,
+                              {.outcome = ReplyQueue::Outcome::no_reply, .after = std::move(after)});
 }
 
 void Connection::on_close(uint64_t request, std::string reason) {

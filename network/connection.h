@@ -56,7 +56,7 @@ class Connection final : public ReplyTarget,
   void allow_next(uint64_t request);
 
   void on_reply(uint64_t request, OutgoingFrame frame, AfterReply after) override;
-  void on_no_reply(uint64_t request) override;
+  void on_no_reply(uint64_t request, AfterReply after) override;
   void on_close(uint64_t request, std::string reason) override;
   void on_allow_next(uint64_t request) override;
 
@@ -70,6 +70,7 @@ class Connection final : public ReplyTarget,
       std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, EventLoop::Executor>;
   enum class Step : uint8_t { go_on, stop };
 
+  void pump_measured();
   void pump_steps();
   void end_handshake();
   bool may_start() const;

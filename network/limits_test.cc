@@ -236,12 +236,11 @@ TEST(Limits, peer_that_vanished_during_a_long_request_is_noticed) {
   EXPECT_TRUE(eventually([&] { return server.closed == 1; }));
 }
 
-TEST(Limits, connections_are_limited_in_all_and_per_address) {
-  TestServer in_all({.connections_max = 2}, echo);
+TEST(Limits, connections_are_limited_per_address) {
   TestServer per_address({.connections_per_address_max = 2}, echo);
   TestServer overridden({.connections_per_address_max = 0, .connections_per_address = {{"127.0.0.1", 2}}},
                         echo);
-  for (TestServer* server : {&in_all, &per_address, &overridden}) {
+  for (TestServer* server : {&per_address, &overridden}) {
     TestClient first = server->connect();
     {
       TestClient second = server->connect();
@@ -258,15 +257,36 @@ TEST(Limits, connections_are_limited_in_all_and_per_address) {
   }
 }
 
+TEST(Limits, with_no_place_left_the_next_connections_wait_for_one) {
+  TestServer server({.connections_max = 2}, echo);
+  TestClient first = server.connect();
+  {
+    TestClient second = server.connect();
+    ASSERT_TRUE(eventually([&] { return server.server->connection_count() == 2; }));
+    TestClient third = server.connect();
+    TestClient fourth = server.connect();
+    third.send("third");
+    fourth.send("fourth");
+    EXPECT_FALSE(third.anything_within(100ms));
+    first.send("still served");
+    EXPECT_EQ(first.receive(), "still served");
+    second.close();
+    EXPECT_EQ(third.receive(), "third");
+    EXPECT_FALSE(fourth.anything_within(50ms));
+    third.close();
+    EXPECT_EQ(fourth.receive(), "fourth");
+  }
+  ASSERT_TRUE(eventually([&] { return server.server->connection_count() == 1; }));
+}
+
 TEST(Limits, of_connections_change_while_the_server_runs) {
   TestServer server({}, echo);
   TestClient first = server.connect();
   first.send("one");
   EXPECT_EQ(first.receive(), "one");
   const std::string listener = server.server->bound().front().name;
-  for (const ConnectionLimits& limits : {ConnectionLimits{.total = 1}, ConnectionLimits{.per_address = 1},
-                                         ConnectionLimits{.of_address = {{"127.0.0.1", 1}}},
-                                         ConnectionLimits{.of_listener = {{listener, 1}}}}) {
+  for (const ConnectionLimits& limits :
+       {ConnectionLimits{.per_address = 1}, ConnectionLimits{.of_address = {{"127.0.0.1", 1}}}}) {
     server.server->set_connection_limits(limits);
     EXPECT_TRUE(server.connect().closed_within(5s));
     first.send("stays");
@@ -275,6 +295,16 @@ TEST(Limits, of_connections_change_while_the_server_runs) {
     TestClient second = server.connect();
     second.send("let in");
     EXPECT_EQ(second.receive(), "let in");
+  }
+  for (const ConnectionLimits& limits :
+       {ConnectionLimits{.total = 1}, ConnectionLimits{.of_listener = {{listener, 1}}}}) {
+    ASSERT_TRUE(eventually([&] { return server.server->connection_count() == 1; }));
+    server.server->set_connection_limits(limits);
+    TestClient second = server.connect();
+    second.send("waits");
+    EXPECT_FALSE(second.anything_within(50ms));
+    server.server->set_connection_limits({});
+    EXPECT_EQ(second.receive(), "waits");
   }
 }
 
@@ -287,10 +317,25 @@ TEST(Limits, connections_of_one_listener_are_limited_apart) {
   TestClient first(other.bound()[0].port);
   ASSERT_TRUE(eventually([&] { return other.connection_count() == 1; }));
   TestClient second(other.bound()[0].port);
-  EXPECT_TRUE(second.closed_within(5s));
+  second.send("waits");
+  EXPECT_FALSE(second.anything_within(50ms));
   TestClient third(other.bound()[1].port);
   third.send("one");
   EXPECT_EQ(third.receive(), "one");
+  first.close();
+  EXPECT_EQ(second.receive(), "waits");
+}
+
+TEST(Limits, server_stops_while_connections_wait_for_a_place) {
+  TestServer server({.connections_max = 1}, echo);
+  TestClient first = server.connect();
+  ASSERT_TRUE(eventually([&] { return server.server->connection_count() == 1; }));
+  TestClient second = server.connect();
+  second.send("never served");
+  EXPECT_FALSE(second.anything_within(50ms));
+  server.server->begin_stop();
+  EXPECT_TRUE(server.server->wait_stopped(10s));
+  EXPECT_TRUE(second.closed_within(5s));
 }
 
 TEST(Limits, without_descriptors_accepting_pauses_and_goes_on_later) {

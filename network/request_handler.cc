@@ -26,9 +26,9 @@ void ReplySlot::reply(OutgoingFrame frame, AfterReply after) {
   std::exchange(target_, nullptr)->on_reply(request_, std::move(frame), std::move(after));
 }
 
-void ReplySlot::no_reply() {
+void ReplySlot::no_reply(AfterReply after) {
   BARNABAS_ASSERT(pending());
-  std::exchange(target_, nullptr)->on_no_reply(request_);
+  std::exchange(target_, nullptr)->on_no_reply(request_, std::move(after));
 }
 
 void ReplySlot::close(std::string reason) {

@@ -42,6 +42,10 @@ struct ConnectionContext {
   /// False until a peer that has to authenticate has done so, which the request handler says: until then its
   /// requests are small, may be empty, and the connection is closed after ServerLimits::authentication_max.
   bool admitted = true;
+  /// Whether `busy_time` is measured: how long the connection has kept its loop's thread busy, handlers
+  /// included.
+  bool measure_time = false;
+  std::chrono::nanoseconds busy_time{0};
   /// True once the connection is closed; answers are then dropped.
   bool closed = false;
 
@@ -66,7 +70,7 @@ class ReplyTarget {
  public:
   virtual ~ReplyTarget() = default;
   virtual void on_reply(uint64_t request, OutgoingFrame frame, AfterReply after) = 0;
-  virtual void on_no_reply(uint64_t request) = 0;
+  virtual void on_no_reply(uint64_t request, AfterReply after) = 0;
   virtual void on_close(uint64_t request, std::string reason) = 0;
   virtual void on_allow_next(uint64_t request) = 0;
 };
@@ -91,7 +95,9 @@ class ReplySlot {
   /// authentication.
   void reply(OutgoingFrame frame, AfterReply after);
   /// The request gets no answer (acks=0).
-  void no_reply();
+  void no_reply() { no_reply(AfterReply{}); }
+  /// As above, with what happens in place of "after the answer".
+  void no_reply(AfterReply after);
   /// Closes the connection without an answer to this request, after the answers to earlier ones are sent. The
   /// reason goes to the log together with the peer; give what the peer sent (untrusted text through
   /// log_text).

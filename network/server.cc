@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "network/acceptor.h"
 #include "network/connection_counts.h"
+#include "network/connection_rates.h"
 #include "network/memory_budget.h"
 #include "network/server_loop.h"
 #include "network/socket_address.h"
@@ -26,7 +27,8 @@ struct Server::Impl {
   Impl(EventLoops& event_loops, io::DiskPool& disk_pool, RequestHandler& handler, ServerLimits server_limits)
       : loops(event_loops),
         limits(std::move(server_limits)),
-        counts(std::make_shared<ConnectionCounts>(limits)) {
+        counts(std::make_shared<ConnectionCounts>(limits)),
+        rates(std::make_shared<ConnectionRates>(limits.rate_settings)) {
     loops.budget().set_limit(limits.total_bytes_in_flight_max);
     for (std::size_t i = 0; i < loops.size(); ++i) {
       homes.push_back(
@@ -46,6 +48,7 @@ struct Server::Impl {
   EventLoops& loops;
   const ServerLimits limits;
   const std::shared_ptr<ConnectionCounts> counts;
+  const std::shared_ptr<ConnectionRates> rates;
   std::vector<std::shared_ptr<ServerLoop>> homes;
   std::vector<std::shared_ptr<Acceptor>> acceptors;
   std::vector<BoundListener> bound;
@@ -57,6 +60,14 @@ Server::Server(EventLoops& loops, io::DiskPool& disk_pool, RequestHandler& handl
 
 void Server::set_connection_limits(ConnectionLimits limits) {
   impl_->counts->set_limits(std::move(limits));
+}
+
+void Server::set_connection_rate_limits(ConnectionRateLimits limits) {
+  impl_->rates->set_limits(std::move(limits));
+}
+
+void Server::set_address_rate_limit(const std::optional<std::string>& address, std::optional<double> limit) {
+  impl_->rates->set_address_limit(address, limit);
 }
 
 Server::~Server() {
@@ -79,7 +90,7 @@ Result<void> Server::bind(const std::vector<ListenerConfig>& listeners) {
     }
     EventLoop& loop = impl_->loops[impl_->acceptors.size() % impl_->loops.size()];
     impl_->acceptors.push_back(
-        std::make_shared<Acceptor>(loop, *opened, listener, impl_->homes, impl_->counts));
+        std::make_shared<Acceptor>(loop, *opened, listener, impl_->homes, impl_->counts, impl_->rates));
     BARNABAS_ASSIGN(const uint16_t port, bound_port(*opened));
     impl_->bound.push_back({listener.name, listener.security_protocol, listener.host, port});
   }

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/rate_window.h"
 #include "base/result.h"
 #include "io/disk_pool.h"
 #include "network/event_loops.h"
@@ -51,6 +53,7 @@ struct ServerLimits {
   uint64_t connection_bytes_in_flight_max = 64 << 20;  ///< of such requests; one request is always let in
   uint64_t total_bytes_in_flight_max = uint64_t{512} << 20;  ///< requests in memory, of all connections
   std::chrono::milliseconds overdraft_stall_max{5000};  ///< with that used up: see ServerLoop::may_overdraw
+  RateSettings rate_settings{};                         ///< quota.window.*, for rates of connections
 };
 
 /// How many connections may be open. May change while the server runs; what is open then stays open.
@@ -59,6 +62,13 @@ struct ConnectionLimits {
   uint32_t per_address = INT32_MAX;
   std::map<std::string, uint32_t> of_address{};   ///< by numeric address, instead of per_address
   std::map<std::string, uint32_t> of_listener{};  ///< by name, instead of ListenerConfig::connections_max
+};
+
+/// How many connections may come in a second. May change while the server runs.
+struct ConnectionRateLimits {
+  std::optional<double> total{};  ///< max.connection.creation.rate; none: any
+  std::map<std::string, double>
+      of_listener{};  ///< by name: listener.name.<name>.max.connection.creation.rate
 };
 
 struct BoundListener {
@@ -87,6 +97,9 @@ class Server {
 
   /// Instead of the limits on connections that the server began with. Any thread.
   void set_connection_limits(ConnectionLimits limits);
+  void set_connection_rate_limits(ConnectionRateLimits limits);
+  /// Connections a second of a numeric address, or (none) of each that has no limit of its own. Any thread.
+  void set_address_rate_limit(const std::optional<std::string>& address, std::optional<double> limit);
 
   /// First step of an orderly end: stops accepting and reading; connections without a started request are
   /// closed, the others as soon as their started requests are answered and the answers are sent. Returns at

@@ -5,12 +5,16 @@
 #include <vector>
 
 #include "broker/handlers/config_resources.h"
+#include "broker/quotas/client_mutations.h"
 #include "metadata/setting_effects.h"
 #include "protocol/messages/create_topics_response.h"
 
 namespace barnabas::broker {
 
 namespace {
+
+/// The first that knows THROTTLING_QUOTA_EXCEEDED.
+constexpr int16_t first_strict_version = 6;
 
 /// Topic and setting of what the request sets without an effect: a word of warning once the topic is there.
 using Ineffective = std::vector<std::pair<std::string, std::string>>;
@@ -38,11 +42,16 @@ void CreateTopicsHandler::handle(Call call, Request request) {
   cluster::ControllerGateway& controller = call.services().controller;
   auto ineffective = ineffective_settings(request);
   // The request borrows from the frame, which the callback keeps.
-  controller.create_topics(std::move(request), [call = std::move(call), ineffective = std::move(ineffective)](
-                                                   const protocol::CreateTopicsResponse& response) mutable {
-    warn(ineffective, response);
-    call.reply(response);
-  });
+  auto quota = mutation_quota(call, first_strict_version);
+  controller.create_topics(
+      std::move(request),
+      [call = std::move(call), ineffective = std::move(ineffective),
+       quota](const protocol::CreateTopicsResponse& response) mutable {
+        warn(ineffective, response);
+        throttle(call, quota.get());
+        call.reply(response);
+      },
+      quota);
 }
 
 }  // namespace barnabas::broker

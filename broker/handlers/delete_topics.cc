@@ -1,11 +1,15 @@
 #include "broker/handlers/delete_topics.h"
 
+#include "broker/quotas/client_mutations.h"
 #include "protocol/messages/delete_topics_response.h"
 
 namespace barnabas::broker {
 namespace {
 
 using protocol::ErrorCode;
+
+/// The first that knows THROTTLING_QUOTA_EXCEEDED.
+constexpr int16_t first_strict_version = 5;
 
 protocol::DeleteTopicsResponse refuse_all(const Call& call, const protocol::DeleteTopicsRequest& request) {
   protocol::DeleteTopicsResponse response;
@@ -29,10 +33,14 @@ void DeleteTopicsHandler::handle(Call call, Request request) {
   if (!call.services().delete_topics) return call.reply(refuse_all(call, request));
   cluster::ControllerGateway& controller = call.services().controller;
   // The request borrows from the frame, which the callback keeps.
-  controller.delete_topics(std::move(request),
-                           [call = std::move(call)](const protocol::DeleteTopicsResponse& response) mutable {
-                             call.reply(response);
-                           });
+  auto quota = mutation_quota(call, first_strict_version);
+  controller.delete_topics(
+      std::move(request),
+      [call = std::move(call), quota](const protocol::DeleteTopicsResponse& response) mutable {
+        throttle(call, quota.get());
+        call.reply(response);
+      },
+      quota);
 }
 
 }  // namespace barnabas::broker

@@ -1,6 +1,7 @@
 #include "broker/handlers/fetch.h"
 
 #include "broker/handlers/fetch_operation.h"
+#include "broker/quotas/quotas.h"
 #include "protocol/messages/fetch_response.h"
 
 namespace barnabas::broker {
@@ -127,6 +128,14 @@ bool plan_incremental(Call& call, const FetchRequest& request, FetchOperation::P
   return true;
 }
 
+/// More than fits into a quota would be throttled whatever the client does, and it would never get anything.
+void limit_to_quota(const Call& call, FetchOperation::Plan& plan) {
+  if (!call.quota_client()) return;
+  const double most = call.services().quotas->most_at_once(RateKind::fetch, *call.quota_client());
+  if (most < static_cast<double>(plan.limits.max_bytes)) plan.limits.max_bytes = static_cast<int64_t>(most);
+  plan.min_bytes = static_cast<int32_t>(std::min<int64_t>(plan.min_bytes, plan.limits.max_bytes));
+}
+
 }  // namespace
 
 void FetchHandler::handle(Call call, Request request) {
@@ -143,6 +152,7 @@ void FetchHandler::handle(Call call, Request request) {
   plan.limits.by_topic_id = call.version() >= first_version_by_id;
   plan.max_wait_ms = request.max_wait_ms;
   plan.min_bytes = request.min_bytes;
+  limit_to_quota(call, plan);
   const bool full = call.version() < first_version_with_sessions ||
                     request.session_epoch == FetchSessionCache::initial_epoch ||
                     request.session_epoch == FetchSessionCache::final_epoch;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "broker/handlers/topic_description.h"
+#include "broker/quotas/quotas.h"
 #include "network/event_loops.h"
 
 namespace barnabas::broker {
@@ -25,6 +26,18 @@ bool changed_since_sent(const FetchRead& read, FetchPartition& partition) {
   partition.sent_high_watermark = high_watermark;
   partition.sent_log_start_offset = log_start;
   return changed;
+}
+
+/// About the bytes of the answer that would tell of it all; the records are exact.
+uint64_t answer_bytes(const std::vector<FetchRead>& reads, bool incremental) {
+  constexpr uint64_t bytes_of_head = 20;
+  constexpr uint64_t bytes_of_partition = 44;
+  uint64_t bytes = bytes_of_head;
+  for (const FetchRead& read : reads) {
+    if (incremental && read.bytes == 0 && !read.failed()) continue;
+    bytes += bytes_of_partition + read.bytes;
+  }
+  return bytes;
 }
 
 /// Adds a partition's answer, under the topic entry it shares with its predecessor when that is the same
@@ -179,7 +192,34 @@ void FetchOperation::cancel() {
   }
 }
 
+/// Counts the answer against the client's quotas. True: it is over one, and gets an empty answer, which is
+/// not counted.
+bool FetchOperation::throttled(const std::vector<FetchRead>& reads) {
+  if (!call_.quota_client()) return false;
+  Quotas& quotas = *call_.services().quotas;
+  const auto& client = *call_.quota_client();
+  const auto bytes = static_cast<double>(answer_bytes(reads, plan_.incremental));
+  const Instant now = std::chrono::steady_clock::now();
+  call_.charge_time();
+  call_.throttle(quotas.record(RateKind::fetch, client, bytes, now));
+  if (call_.throttle_time_ms() == 0) return false;
+  quotas.note(RateKind::fetch, client, -bytes, now);
+  return true;
+}
+
+void FetchOperation::finish_throttled() {
+  FetchResponse response;
+  if (plan_.session && plan_.incremental) {
+    response.session_id = plan_.session->id();
+  } else if (plan_.session) {
+    // The answer names no session, so nobody could ever use it.
+    call_.services().fetch_sessions.remove(plan_.session->id());
+  }
+  call_.reply(response);
+}
+
 void FetchOperation::finish(std::vector<FetchRead> reads) {
+  if (throttled(reads)) return finish_throttled();
   FetchResponse response;
   std::unique_lock<std::mutex> lock;
   if (plan_.session) {

@@ -54,6 +54,8 @@ class FetchOperation : public ProgressWaiter, public std::enable_shared_from_thi
   void end_wait();
   void resume();
   void finish(std::vector<FetchRead> reads);
+  bool throttled(const std::vector<FetchRead>& reads);
+  void finish_throttled();
 
   Call call_;
   Plan plan_;

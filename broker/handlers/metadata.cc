@@ -4,6 +4,7 @@
 #include <set>
 
 #include "broker/handlers/topic_description.h"
+#include "broker/quotas/client_mutations.h"
 #include "metadata/topic_name.h"
 #include "network/event_loops.h"
 #include "protocol/messages/metadata_response.h"
@@ -152,13 +153,19 @@ void MetadataHandler::handle(Call call, Request request) {
   if (create.topics.empty()) return call.reply(make_response(call, request));
   auto* loop = call.connection().loop;
   cluster::ControllerGateway& controller = call.services().controller;
-  controller.create_topics(std::move(create), [loop, call = std::move(call), request = std::move(request)](
-                                                  const protocol::CreateTopicsResponse&) mutable {
-    // Whatever became of them: the image says it best.
-    loop->post([call = std::move(call), request = std::move(request)]() mutable {
-      call.reply(make_response(call, request));
-    });
-  });
+  // Topics that Metadata makes are counted, and beyond the quota not made: the answer then says that they are
+  // not there.
+  auto quota = mutation_quota(call, 0);
+  controller.create_topics(
+      std::move(create),
+      [loop, call = std::move(call),
+       request = std::move(request)](const protocol::CreateTopicsResponse&) mutable {
+        // Whatever became of them: the image says it best.
+        loop->post([call = std::move(call), request = std::move(request)]() mutable {
+          call.reply(make_response(call, request));
+        });
+      },
+      quota);
 }
 
 }  // namespace barnabas::broker

@@ -7,6 +7,7 @@
 #include "broker/error_map.h"
 #include "broker/handlers/produce_transaction.h"
 #include "broker/handlers/topic_description.h"
+#include "broker/quotas/quotas.h"
 #include "network/event_loops.h"
 #include "protocol/messages/produce_response.h"
 #include "protocol/records/produce_validation.h"
@@ -22,6 +23,13 @@ using PartitionAnswer = ProduceResponse::PartitionProduceResponse;
 constexpr int16_t first_version_by_id = 13;
 /// The one client that may write into the broker's own topics, as in Kafka, where it names itself so too.
 constexpr std::string_view admin_client = "__admin_client";
+
+/// Counts the request's bytes.
+void charge_bytes(Call& call) {
+  if (!call.quota_client()) return;
+  call.throttle(call.services().quotas->record(RateKind::produce, *call.quota_client(), call.request_bytes(),
+                                               std::chrono::steady_clock::now()));
+}
 
 /// An answer that waits for the disk: the last partition to become durable sends it.
 struct PendingProduce {
@@ -191,7 +199,8 @@ Instant deadline_of(const Call& call, int32_t timeout_ms) {
 void answer_when_durable(Call call, ProduceResponse response, std::vector<DurableWait> waits,
                          Instant deadline) {
   call.release_frame();
-  call.allow_next();
+  // What a client over its quota sends behind is not begun: one request too much is the most that it gets through.
+  if (call.throttle_time_ms() == 0) call.allow_next();
   auto pending = std::make_shared<PendingProduce>(std::move(call), std::move(response));
   pending->remaining.fetch_add(static_cast<int>(waits.size()), std::memory_order_relaxed);
   for (DurableWait& wait : waits) {
@@ -209,6 +218,7 @@ void append_and_answer(Call call, const ProduceRequest& request, const ProduceTr
   const Instant deadline = deadline_of(call, request.timeout_ms);
   Produce produce(call, request, transaction);
   ProduceResponse response = produce.run();
+  charge_bytes(call);
   if (acks == 0) {
     if (produce.failed())
       return call.close("Produce with acks=0 failed; closing is all that such a producer can see");

@@ -98,7 +98,7 @@ class TestConnection : public network::ReplyTarget, public std::enable_shared_fr
     }
     finish(request, std::move(bytes));
   }
-  void on_no_reply(uint64_t request) override { finish(request, std::vector<std::byte>()); }
+  void on_no_reply(uint64_t request, network::AfterReply) override { finish(request, std::vector<std::byte>()); }
   void on_close(uint64_t request, std::string) override { finish(request, std::nullopt); }
   void on_allow_next(uint64_t) override {}
 
