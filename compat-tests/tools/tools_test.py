@@ -13,6 +13,7 @@ import sides
 from group_cases import GroupOffsetsReset, GroupsDeleted, GroupsListedAndDescribed  # noqa: F401
 from group_change_cases import GroupsAfterChanges  # noqa: F401
 from group_file_cases import GroupFiles  # noqa: F401
+from quota_cases import Quotas  # noqa: F401
 from records import batch
 from sides import TARGETS, SideBySideTest
 from transaction_cases import TransactionFiles, TransactionsAborted, TransactionsDescribed  # noqa: F401
@@ -37,7 +38,7 @@ TIME = 1_700_000_000_000
 # APIs that Apache Kafka 4.4's broker listener serves and Barnabas does not yet. What lands must go from here.
 MISSING_APIS = {
     "DescribeAcls", "CreateAcls", "DeleteAcls",
-    "DescribeClientQuotas", "AlterClientQuotas", "UnregisterController",
+    "UnregisterController",
     "ShareGroupHeartbeat", "ShareGroupDescribe", "ShareFetch", "ShareAcknowledge", "InitializeShareGroupState",
     "ReadShareGroupState", "WriteShareGroupState", "DeleteShareGroupState", "ReadShareGroupStateSummary",
     "StreamsGroupHeartbeat", "StreamsGroupDescribe", "StreamsGroupTopologyDescriptionUpdate", "DescribeShareGroupOffsets", "AlterShareGroupOffsets",
