@@ -17,7 +17,6 @@
 #include "app/dynamic_settings.h"
 #include "app/exposure.h"
 #include "app/group_settings_check.h"
-#include "app/kept_metadata.h"
 #include "app/listeners.h"
 #include "app/refused_settings.h"
 #include "app/sasl_settings.h"
@@ -393,8 +392,6 @@ Result<void> BrokerProcess::Parts::open_metadata() {
   options.on_notice = [](const std::string& line) { log_.info("{}", line); };
   BARNABAS_ASSIGN(gateway, cluster::LocalGateway::start(disk, *files, publisher, std::move(options)));
 
-  if (const std::string kept = describe_kept(*publisher.current()); !kept.empty())
-    log_.warn("the metadata log holds what this version keeps but does not act upon; {}", kept);
 
   partition_services.emplace(
       *disk_pool,

@@ -20,10 +20,14 @@
 #include "protocol/messages/broker_heartbeat_response.h"
 #include "protocol/messages/broker_registration_request.h"
 #include "protocol/messages/broker_registration_response.h"
+#include "protocol/messages/create_acls_request.h"
+#include "protocol/messages/create_acls_response.h"
 #include "protocol/messages/create_partitions_request.h"
 #include "protocol/messages/create_partitions_response.h"
 #include "protocol/messages/create_topics_request.h"
 #include "protocol/messages/create_topics_response.h"
+#include "protocol/messages/delete_acls_request.h"
+#include "protocol/messages/delete_acls_response.h"
 #include "protocol/messages/delete_topics_request.h"
 #include "protocol/messages/delete_topics_response.h"
 #include "protocol/messages/describe_quorum_request.h"
@@ -100,6 +104,8 @@ class ControllerGateway {
                                Done<protocol::UpdateFeaturesResponse> done) = 0;
   virtual void describe_quorum(protocol::DescribeQuorumRequest request,
                                Done<protocol::DescribeQuorumResponse> done) = 0;
+  virtual void create_acls(protocol::CreateAclsRequest request, Done<protocol::CreateAclsResponse> done) = 0;
+  virtual void delete_acls(protocol::DeleteAclsRequest request, Done<protocol::DeleteAclsResponse> done) = 0;
   virtual void unregister_broker(protocol::UnregisterBrokerRequest request,
                                  Done<protocol::UnregisterBrokerResponse> done) = 0;
   virtual void alter_user_scram_credentials(protocol::AlterUserScramCredentialsRequest request,

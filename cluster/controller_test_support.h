@@ -100,7 +100,13 @@ class ControllerTest : public ::testing::Test {
     EXPECT_TRUE(answer.configs && answer.configs->empty());
     EXPECT_TRUE(record_types.empty());
   }
-  Uuid next_id() { return metadata::testing::id(++last_id_); }
+  Uuid next_id() {
+    ++last_id_;
+    Uuid id = metadata::testing::id(static_cast<uint8_t>(last_id_ & 0xff));
+    id.bytes[14] = static_cast<std::byte>(last_id_ >> 8 & 0xff);
+    id.bytes[13] = static_cast<std::byte>(last_id_ >> 16);
+    return id;
+  }
 
   metadata::StaticConfig config;
   metadata::MetadataImagePtr image;
@@ -108,7 +114,7 @@ class ControllerTest : public ::testing::Test {
   LocalController controller_;
 
  private:
-  uint8_t last_id_ = 0;
+  uint32_t last_id_ = 0;
 };
 
 }  // namespace barnabas::cluster::testing

@@ -97,7 +97,6 @@ protocol::ElectLeadersResponse error_response(const protocol::ElectLeadersReques
 protocol::AlterPartitionReassignmentsResponse error_response(
     const protocol::AlterPartitionReassignmentsRequest& request, ErrorCode code) {
   protocol::AlterPartitionReassignmentsResponse response;
-  response.allow_replication_factor_change = request.allow_replication_factor_change;
   set_error(response, refusal(code));
   for (const auto& topic : request.topics) {
     auto& item = response.responses.emplace_back();
@@ -112,9 +111,16 @@ protocol::AlterPartitionReassignmentsResponse error_response(
 }
 
 protocol::ListPartitionReassignmentsResponse error_response(
-    const protocol::ListPartitionReassignmentsRequest&, ErrorCode code) {
+    const protocol::ListPartitionReassignmentsRequest& request, ErrorCode code) {
   protocol::ListPartitionReassignmentsResponse response;
   set_error(response, refusal(code));
+  if (!request.topics) return response;
+  for (const auto& topic : *request.topics) {
+    auto& item = response.topics.emplace_back();
+    item.name = topic.name.owned();
+    for (const int32_t partition : topic.partition_indexes)
+      item.partitions.emplace_back().partition_index = partition;
+  }
   return response;
 }
 
@@ -143,6 +149,20 @@ protocol::UpdateFeaturesResponse error_response(const protocol::UpdateFeaturesRe
 protocol::DescribeQuorumResponse error_response(const protocol::DescribeQuorumRequest&, ErrorCode code) {
   protocol::DescribeQuorumResponse response;
   set_error(response, refusal(code));
+  return response;
+}
+
+protocol::CreateAclsResponse error_response(const protocol::CreateAclsRequest& request, ErrorCode code) {
+  protocol::CreateAclsResponse response;
+  for (std::size_t i = 0; i < request.creations.size(); ++i)
+    set_error(response.results.emplace_back(), refusal(code));
+  return response;
+}
+
+protocol::DeleteAclsResponse error_response(const protocol::DeleteAclsRequest& request, ErrorCode code) {
+  protocol::DeleteAclsResponse response;
+  for (std::size_t i = 0; i < request.filters.size(); ++i)
+    set_error(response.filter_results.emplace_back(), refusal(code));
   return response;
 }
 

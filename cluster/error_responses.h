@@ -31,6 +31,10 @@ protocol::UpdateFeaturesResponse error_response(const protocol::UpdateFeaturesRe
                                                 protocol::ErrorCode code);
 protocol::DescribeQuorumResponse error_response(const protocol::DescribeQuorumRequest& request,
                                                 protocol::ErrorCode code);
+protocol::CreateAclsResponse error_response(const protocol::CreateAclsRequest& request,
+                                            protocol::ErrorCode code);
+protocol::DeleteAclsResponse error_response(const protocol::DeleteAclsRequest& request,
+                                            protocol::ErrorCode code);
 protocol::UnregisterBrokerResponse error_response(const protocol::UnregisterBrokerRequest& request,
                                                   protocol::ErrorCode code);
 protocol::AlterUserScramCredentialsResponse error_response(

@@ -104,6 +104,11 @@ class LocalController {
       const ExpireDelegationToken& request, const ControllerState& state) const;
   Outcome<ExpiredTokensRemoved> remove_expired_tokens(const RemoveExpiredTokens& request,
                                                       const ControllerState& state) const;
+  /// Access control entries (KIP-801): what is there already is not made again, and is no error.
+  Outcome<protocol::CreateAclsResponse> create_acls(const protocol::CreateAclsRequest& request,
+                                                    const ControllerState& state) const;
+  Outcome<protocol::DeleteAclsResponse> delete_acls(const protocol::DeleteAclsRequest& request,
+                                                    const ControllerState& state) const;
   Outcome<protocol::AllocateProducerIdsResponse> allocate_producer_ids(
       const protocol::AllocateProducerIdsRequest& request, const ControllerState& state) const;
 
@@ -125,6 +130,8 @@ class LocalController {
 
 /// Number of producer ids in a block (KIP-730).
 inline constexpr int32_t producer_id_block_size = 1000;
+/// Most records that one request may make.
+inline constexpr std::size_t records_per_request_max = 10'000;
 /// Most partitions that one request may make.
 inline constexpr int64_t partitions_per_request_max = 10'000;
 

@@ -383,6 +383,12 @@ void LocalGateway::describe_quorum(protocol::DescribeQuorumRequest request,
                                    Done<protocol::DescribeQuorumResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::describe_quorum);
 }
+void LocalGateway::create_acls(protocol::CreateAclsRequest request, Done<protocol::CreateAclsResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::create_acls);
+}
+void LocalGateway::delete_acls(protocol::DeleteAclsRequest request, Done<protocol::DeleteAclsResponse> done) {
+  submit(std::move(request), std::move(done), &LocalController::delete_acls);
+}
 void LocalGateway::unregister_broker(protocol::UnregisterBrokerRequest request,
                                      Done<protocol::UnregisterBrokerResponse> done) {
   submit(std::move(request), std::move(done), &LocalController::unregister_broker);

@@ -69,6 +69,8 @@ class LocalGateway final : public ControllerGateway {
                        Done<protocol::UpdateFeaturesResponse> done) override;
   void describe_quorum(protocol::DescribeQuorumRequest request,
                        Done<protocol::DescribeQuorumResponse> done) override;
+  void create_acls(protocol::CreateAclsRequest request, Done<protocol::CreateAclsResponse> done) override;
+  void delete_acls(protocol::DeleteAclsRequest request, Done<protocol::DeleteAclsResponse> done) override;
   void unregister_broker(protocol::UnregisterBrokerRequest request,
                          Done<protocol::UnregisterBrokerResponse> done) override;
   void alter_user_scram_credentials(protocol::AlterUserScramCredentialsRequest request,

@@ -16,12 +16,6 @@ std::string kept_key(int type, std::string_view rest) {
 
 /// Keys of the records that are carried on without being acted upon. Removals give the key of what they
 /// remove.
-std::string key_of(const protocol::AccessControlEntryRecord& record) {
-  return kept_key(18, record.id.to_string());
-}
-std::string key_of(const protocol::RemoveAccessControlEntryRecord& record) {
-  return kept_key(18, record.id.to_string());
-}
 std::string key_of(const protocol::ZkMigrationStateRecord&) {
   return kept_key(21, "");
 }
@@ -35,8 +29,7 @@ template <class Record>
 concept KeptKind = requires(const Record& record) { key_of(record); };
 
 template <class Record>
-constexpr bool is_removal = std::is_same_v<Record, protocol::RemoveAccessControlEntryRecord> ||
-                            std::is_same_v<Record, protocol::UnregisterControllerRecord>;
+constexpr bool is_removal = std::is_same_v<Record, protocol::UnregisterControllerRecord>;
 
 /// Records that mean nothing here: NoOp, and the markers that the replayer has acted upon already.
 template <class Record>
@@ -137,6 +130,7 @@ void MetadataDelta::finish_configs() {
 Result<NextImage> MetadataDelta::finish(MetadataPosition position) && {
   BARNABAS_TRY(finish_topics());
   finish_configs();
+  finish_access_control();
   std::ranges::sort(changes_.changed_brokers);
   const auto doubled = std::ranges::unique(changes_.changed_brokers);
   changes_.changed_brokers.erase(doubled.begin(), doubled.end());

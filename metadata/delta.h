@@ -69,6 +69,8 @@ class MetadataDelta {
   Result<void> apply(const protocol::DelegationTokenRecord& record);
   Result<void> apply(const protocol::RemoveDelegationTokenRecord& record);
   Result<void> apply(const protocol::ClientQuotaRecord& record);
+  Result<void> apply(const protocol::AccessControlEntryRecord& record);
+  Result<void> apply(const protocol::RemoveAccessControlEntryRecord& record);
 
   /// The topic made ready for changes; null if there is none of that id.
   ChangedTopic* changed_topic(const Uuid& id);
@@ -82,12 +84,15 @@ class MetadataDelta {
   void remove_colliding_name(const std::string& name);
   Result<void> finish_topics();
   void finish_configs();
+  void note_access_control(const Uuid& id);
+  void finish_access_control();
 
   MetadataImage image_;  ///< the base, with everything applied that is not in the two maps below
   MetadataChanges changes_;
   std::unordered_map<Uuid, ChangedTopic> topics_;
   std::unordered_map<std::string, Uuid> new_names_;  ///< of topics created here
   std::map<ConfigResource, ConfigImage> configs_;
+  std::map<Uuid, std::shared_ptr<const AclEntry>> changed_acls_;  ///< as they were before
 };
 
 }  // namespace barnabas::metadata

@@ -10,6 +10,7 @@
 
 #include "base/types.h"
 #include "base/uuid.h"
+#include "metadata/access_control_image.h"
 #include "metadata/credential_image.h"
 #include "metadata/quota_image.h"
 #include "metadata/shared_map.h"
@@ -126,7 +127,7 @@ struct VoterImage {
   bool operator==(const VoterImage&) const = default;
 };
 
-/// A record that this broker carries on from snapshot to snapshot without acting upon it (access control,
+/// A record that this broker carries on from snapshot to snapshot without acting upon it (registered
 /// controllers).
 struct KeptRecord {
   std::string key;  ///< what a later record of the kind replaces or removes; begins with the record's type
@@ -185,6 +186,7 @@ struct MetadataImage {
   SharedMap<std::shared_ptr<const ScramCredential>, ScramKeyOf> scram_credentials;
   SharedMap<std::shared_ptr<const DelegationToken>, DelegationTokenIdOf> delegation_tokens;
   SharedMap<std::shared_ptr<const QuotaImage>, QuotaEntityOf> client_quotas;
+  AccessControlImage access_control;
   SharedMap<std::shared_ptr<const KeptRecord>, KeptKeyOf> kept;
   std::map<NodeId, std::shared_ptr<const BrokerImage>> brokers;
   std::map<std::string, int16_t, std::less<>> features;  ///< finalized levels, without kraft.version

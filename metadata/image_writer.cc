@@ -119,6 +119,19 @@ protocol::PartitionRecord partition_record(const Uuid& topic, PartitionIndex ind
   return record;
 }
 
+protocol::AccessControlEntryRecord access_control_record(const AclRule& rule, const Uuid& id) {
+  protocol::AccessControlEntryRecord record;
+  record.id = id;
+  record.resource_type = static_cast<int8_t>(rule.resource_type);
+  record.resource_name = rule.resource_name;
+  record.pattern_type = static_cast<int8_t>(rule.pattern_type);
+  record.principal = rule.principal;
+  record.host = rule.host;
+  record.operation = static_cast<int8_t>(rule.operation);
+  record.permission_type = static_cast<int8_t>(rule.permission);
+  return record;
+}
+
 RecordList records_of(const MetadataImage& image) {
   RecordList records;
   const int16_t metadata_version = image.metadata_version();
@@ -171,6 +184,8 @@ RecordList records_of(const MetadataImage& image) {
     record.next_producer_id = image.next_producer_id;
     records.add(record);
   }
+  for (const auto& entry : image.access_control.by_rule)
+    records.add(access_control_record(entry->rule, entry->id));
   add_credentials(records, image);
   for (const auto& kept : image.kept) records.add_framed(kept->value);
   return records;

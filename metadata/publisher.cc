@@ -40,6 +40,7 @@ MetadataChanges all_of(const MetadataImage& image) {
   changes.changed_topics.assign(image.topics_by_name.begin(), image.topics_by_name.end());
   for (const auto& config : image.configs) changes.changed_configs.push_back(config->resource);
   for (const auto& [id, broker] : image.brokers) changes.changed_brokers.push_back(id);
+  for (const auto& entry : image.access_control.by_id) changes.access_control.push_back({nullptr, entry});
   return changes;
 }
 

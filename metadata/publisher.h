@@ -19,6 +19,7 @@ struct MetadataChanges {
   std::vector<std::shared_ptr<const TopicImage>> changed_topics;  ///< created or changed, as they are now
   std::vector<ConfigResource> changed_configs;
   std::vector<NodeId> changed_brokers;  ///< registered, changed or gone
+  std::vector<AccessControlChange> access_control;
   bool features = false;
   bool producer_ids = false;
   bool credentials = false;  ///< SCRAM credentials or delegation tokens

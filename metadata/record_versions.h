@@ -38,6 +38,10 @@ inline constexpr bool has_delegation_tokens(int16_t metadata_version) {
 inline constexpr bool has_transactions(int16_t metadata_version) {
   return metadata_version >= 13;
 }
+/// Hosts of access control entries may be networks (KIP-1276).
+inline constexpr bool allows_address_blocks(int16_t metadata_version) {
+  return metadata_version >= 32;  // 4.4-IV1
+}
 inline constexpr bool has_directories(int16_t metadata_version) {
   return metadata_version >= 17;
 }

@@ -17,6 +17,7 @@ constexpr std::array family_prefixes = {std::string_view("listener.name."), std:
 /// Sorted. A setting is listed here when changing it changes what the broker does, and only then.
 constexpr auto effective = std::to_array<std::string_view>({
     "advertised.listeners",
+    "allow.everyone.if.no.acl.found",
     "alter.config.policy.class.name",
     "authorizer.class.name",
     "auto.create.topics.enable",
@@ -181,6 +182,7 @@ constexpr auto effective = std::to_array<std::string_view>({
     "ssl.truststore.location",
     "ssl.truststore.password",
     "ssl.truststore.type",
+    "super.users",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms",
     "transaction.max.timeout.ms",
     "transaction.partition.verification.enable",
