@@ -65,7 +65,7 @@ std::size_t utf8_length(std::string_view text) {
 
 constinit std::array<std::atomic<LogLevel>, logger_names.size()> Logger::levels_ = {
     LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info,
-    LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info};
+    LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info, LogLevel::info};
 
 /// Which levels were chosen; what is in force stands in Logger::levels_.
 class LoggerLevels {
