@@ -37,6 +37,7 @@
 #include "cluster/local_gateway.h"
 #include "io/posix_disk.h"
 #include "network/server.h"
+#include "security/authorizer.h"
 #include "storage/log_cleaner.h"
 #include "storage/log_directories.h"
 #include "storage/log_manager.h"
@@ -232,6 +233,7 @@ struct BrokerProcess::Parts {
   metadata::ImagePublisher publisher;
   std::optional<broker::PartitionServices> partition_services;
   std::optional<broker::ReplicaManager> replicas;
+  std::optional<security::Authorizer> authorizer;  ///< none: everybody may everything
   std::optional<DynamicSettings> dynamic_settings;
   std::unique_ptr<cluster::LocalGateway> gateway;
   std::optional<broker::DirectoryAssignments> assignments;
@@ -392,7 +394,6 @@ Result<void> BrokerProcess::Parts::open_metadata() {
   options.on_notice = [](const std::string& line) { log_.info("{}", line); };
   BARNABAS_ASSIGN(gateway, cluster::LocalGateway::start(disk, *files, publisher, std::move(options)));
 
-
   partition_services.emplace(
       *disk_pool,
       [this](const storage::TopicPartition& name, const Error& error) { logs->report(name, error); },
@@ -437,6 +438,14 @@ Result<void> BrokerProcess::Parts::open_server() {
   producer_ids.emplace(node, *gateway, publisher);
   groups.emplace(node, config, publisher, *gateway, *replicas);
   transactions.emplace(node, config, publisher, *gateway, *replicas, *groups, *producer_ids);
+  if (!config.text("authorizer.class.name").empty()) {
+    BARNABAS_ASSIGN(auto options, security::authorizer_options(config));
+    authorizer.emplace(std::move(options));
+    publisher.subscribe(
+        [this](const metadata::MetadataChanges& changes, const metadata::MetadataImagePtr& image) {
+          authorizer->apply(changes, *image);
+        });
+  }
   services.emplace(broker::Services{
       .node = node,
       .cluster_id = logs->cluster_id(),
@@ -453,6 +462,7 @@ Result<void> BrokerProcess::Parts::open_server() {
       .transactions = *transactions,
       .transaction_verifier = *transactions,
       .verify_transactions = verify_transactions,
+      .authorizer = authorizer ? &*authorizer : nullptr,
       .quotas = &*quotas,
       .auto_create_topics = config.boolean("auto.create.topics.enable"),
       .delete_topics = config.boolean("delete.topic.enable"),

@@ -6,6 +6,7 @@
 
 #include "app/setting_error.h"
 #include "protocol/compression/codec.h"
+#include "security/authorizer.h"
 
 namespace barnabas::app {
 namespace {
@@ -45,14 +46,8 @@ struct Promise {
   std::string_view why;
 };
 
-/// Classes that decide what clients may do. None of Java's can run here.
+/// Classes that decide what clients may set. None of Java's can run here.
 constexpr std::array plug_ins = {
-    Promise{"authorizer.class.name",
-            "this version checks no access control, so everybody who reaches a listener could read, write "
-            "and delete "
-            "everything. If that is what you want, say so with --override authorizer.class.name= (the "
-            "entries stay in "
-            "the metadata log)"},
     Promise{"create.topic.policy.class.name",
             "this version cannot run it, so topics would be created that it forbids. If that is what you "
             "want, say so "
@@ -81,6 +76,21 @@ Result<void> check_principals(const StaticConfig& config) {
       "none, which is Kafka's own");
 }
 
+/// Kafka's own authorizer is served; others are somebody's Java class.
+Result<void> check_authorizer(const StaticConfig& config) {
+  constexpr std::string_view name = "authorizer.class.name";
+  if (!is_set(config, name)) return {};
+  if (config.text(name) != security::standard_authorizer_class)
+    return refuse(
+        config, name,
+        "this version cannot run it, so what it forbids would be allowed; expected " +
+            std::string(security::standard_authorizer_class) +
+            ", which works as Kafka's. If nobody is to be kept from anything, say so with --override "
+            "authorizer.class.name= (the entries stay in the metadata log)");
+  BARNABAS_TRY(security::authorizer_options(config));
+  return {};
+}
+
 Result<void> check_offsets_codec(const StaticConfig& config) {
   constexpr std::string_view name = "offsets.topic.compression.codec";
   const int64_t id = config.integer(name);
@@ -93,6 +103,7 @@ Result<void> check_offsets_codec(const StaticConfig& config) {
 Result<void> refuse_broken_promises(const StaticConfig& config, NodeId node) {
   BARNABAS_TRY(check_roles(config));
   BARNABAS_TRY(check_voters(config, node));
+  BARNABAS_TRY(check_authorizer(config));
   BARNABAS_TRY(check_plug_ins(config));
   BARNABAS_TRY(check_principals(config));
   BARNABAS_TRY(check_offsets_codec(config));

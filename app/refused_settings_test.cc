@@ -1,5 +1,7 @@
 #include "app/refused_settings.h"
 
+#include "security/authorizer.h"
+
 #include <gtest/gtest.h>
 
 namespace barnabas::app {
@@ -64,6 +66,15 @@ TEST(RefusedSettings, principals_are_made_as_kafka_makes_them) {
                       "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"}}),
             "");
   EXPECT_NE(refusal({{"principal.builder.class", "org.example.Builder"}}).find("org.example.Builder"),
+            std::string::npos);
+}
+
+TEST(RefusedSettings, kafkas_own_authorizer_is_served_and_its_super_users_are_looked_at) {
+  const std::string standard(security::standard_authorizer_class);
+  EXPECT_EQ(refusal({{"authorizer.class.name", standard}, {"super.users", "User:admin;User:CN=x"}}), "");
+  const std::string bad = refusal({{"authorizer.class.name", standard}, {"super.users", "admin"}});
+  EXPECT_NE(bad.find("super.users"), std::string::npos) << bad;
+  EXPECT_NE(refusal({{"authorizer.class.name", "kafka.security.authorizer.AclAuthorizer"}}).find(standard),
             std::string::npos);
 }
 

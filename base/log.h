@@ -19,9 +19,9 @@ namespace barnabas {
 enum class LogLevel : uint8_t { trace, debug, info, warn, error, off };
 
 /// The names that loggers have. One that is missing here does not compile.
-inline constexpr auto logger_names =
-    std::to_array<std::string_view>({"barnabas", "base", "broker", "cluster", "coordinator",
-                                     "kafka.authorizer.logger", "metadata", "network", "security", "storage"});
+inline constexpr auto logger_names = std::to_array<std::string_view>(
+    {"barnabas", "base", "broker", "cluster", "coordinator", "kafka.authorizer.logger", "metadata", "network",
+     "security", "storage"});
 
 /// A named source of log lines. Make one per file or class as `constinit Logger log_{"network"};`. Lines go
 /// to standard error, one write each, as

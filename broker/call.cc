@@ -32,6 +32,12 @@ void Call::no_reply() {
   incoming_.slot.no_reply({.mute_for = std::chrono::milliseconds(throttle_time_ms_)});
 }
 
+Rights Call::rights() const {
+  if (services_->authorizer == nullptr) return {};
+  return {*services_->authorizer,
+          {connection().principal.to_string(), connection().peer_address, protocol::name(api_)}};
+}
+
 void Call::send(protocol::Writer writer) {
   auto written = writer.take();
   if (!written)

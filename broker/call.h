@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "broker/rights.h"
 #include "broker/services.h"
 #include "network/file_records.h"
 #include "network/request_handler.h"
@@ -39,6 +40,8 @@ class Call {
   int16_t version() const { return version_; }
   std::string_view client_id() const { return client_id_; }
   Instant received() const { return incoming_.received; }
+  /// What the sender may do. On the loop of the connection.
+  Rights rights() const;
 
   /// Encodes and sends the answer in the request's version. Any thread. What cannot be encoded closes the
   /// connection. A client over a quota is told so in the answer, and its connection is muted.

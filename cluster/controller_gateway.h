@@ -110,7 +110,8 @@ class ControllerGateway {
                                  Done<protocol::UnregisterBrokerResponse> done) = 0;
   virtual void alter_user_scram_credentials(protocol::AlterUserScramCredentialsRequest request,
                                             Done<protocol::AlterUserScramCredentialsResponse> done) = 0;
-  /// Tokens: cluster/delegation_token_requests.h. Whether the requester may ask at all is the broker's to know.
+  /// Tokens: cluster/delegation_token_requests.h. Whether the requester may ask at all is the broker's to
+  /// know.
   virtual void create_delegation_token(CreateDelegationToken request,
                                        Done<protocol::CreateDelegationTokenResponse> done) = 0;
   virtual void renew_delegation_token(RenewDelegationToken request,

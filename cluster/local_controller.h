@@ -16,9 +16,9 @@
 #include "metadata/image.h"
 #include "metadata/record_list.h"
 #include "metadata/static_config.h"
+#include "protocol/error_code.h"
 #include "protocol/messages/alter_user_scram_credentials_request.h"
 #include "protocol/messages/alter_user_scram_credentials_response.h"
-#include "protocol/error_code.h"
 
 namespace barnabas::cluster {
 

@@ -44,11 +44,9 @@ class LocalGateway final : public ControllerGateway {
   /// Without close() before it this is a crash.
   ~LocalGateway() override;
 
-  void create_topics(protocol::CreateTopicsRequest request,
-                     Done<protocol::CreateTopicsResponse> done,
+  void create_topics(protocol::CreateTopicsRequest request, Done<protocol::CreateTopicsResponse> done,
                      std::shared_ptr<MutationQuota> quota = nullptr) override;
-  void delete_topics(protocol::DeleteTopicsRequest request,
-                     Done<protocol::DeleteTopicsResponse> done,
+  void delete_topics(protocol::DeleteTopicsRequest request, Done<protocol::DeleteTopicsResponse> done,
                      std::shared_ptr<MutationQuota> quota = nullptr) override;
   void create_partitions(protocol::CreatePartitionsRequest request,
                          Done<protocol::CreatePartitionsResponse> done,

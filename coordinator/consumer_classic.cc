@@ -65,6 +65,7 @@ class ClassicJoin {
     if (is_unknown_ && !owned.empty()) return refused(ErrorCode::unknown_member_id);
 
     MemberUpdate update(protocol_, group_, *old_, context_.now);
+    update.show_only(context_.may_see);
     update.records() = std::move(records_);
     update.change_to(changed(*subscription));
     if (auto checked = update.subscribe(); !checked) return std::unexpected(checked.error());

@@ -121,6 +121,7 @@ class ConsumerHeartbeat {
     if (auto checked = find_group(); !checked) return std::unexpected(checked.error());
     if (auto checked = find_member(); !checked) return std::unexpected(checked.error());
     MemberUpdate update(protocol_, *group_, *old_, context_.now);
+    update.show_only(context_.may_see);
     update.records() = std::move(records_);
     if (changes_something()) update.change_to(changed());
     if (auto checked = update.subscribe(); !checked) return std::unexpected(checked.error());

@@ -204,7 +204,8 @@ ConsumerMember ConsumerProtocol::replace_member(const ConsumerGroup& group, cons
 
 // Looking at all topics is not part of the heartbeat that asks for it, so that the heartbeat's own records
 // and answer do not depend on it; Kafka does it on another thread.
-Decision ConsumerProtocol::resolve_regexes(const std::string& group_id, const Now& now) {
+Decision ConsumerProtocol::resolve_regexes(const std::string& group_id, const TopicFilter& may_see,
+                                           const Now& now) {
   auto* group = groups_.find_as<ConsumerGroup>(group_id);
   Decision decision;
   if (group == nullptr) return decision;
@@ -219,7 +220,7 @@ Decision ConsumerProtocol::resolve_regexes(const std::string& group_id, const No
     }
   };
   bool bump = false;
-  for (const auto& [regex, topics] : coordinator::resolve_regexes(regexes, *environment_.image)) {
+  for (const auto& [regex, topics] : coordinator::resolve_regexes(regexes, *environment_.image, may_see)) {
     const auto known = group->resolved().find(regex);
     const std::vector<std::string> before =
         known == group->resolved().end() ? std::vector<std::string>() : known->second.topics;
@@ -304,9 +305,11 @@ void ConsumerProtocol::cancel_sync_timer(std::string_view group_id, std::string_
   environment_.timers.cancel(timer_name(sync_timer, group_id, member_id));
 }
 
-void ConsumerProtocol::set_regex_timer(const std::string& group_id, const Now& now) {
-  environment_.timers.set(timer_name(regex_timer, group_id), now.instant,
-                          [this, group_id](const Now& later) { return resolve_regexes(group_id, later); });
+void ConsumerProtocol::set_regex_timer(const std::string& group_id, const TopicFilter& may_see,
+                                       const Now& now) {
+  environment_.timers.set(
+      timer_name(regex_timer, group_id), now.instant,
+      [this, group_id, may_see](const Now& later) { return resolve_regexes(group_id, may_see, later); });
 }
 
 bool ConsumerProtocol::is_resolving(std::string_view group_id) const {

@@ -89,7 +89,7 @@ class ConsumerProtocol {
   /// `joining` takes the place of the one that leaves. `rebalance`: all are to join again.
   void downgrade(const ConsumerGroup& group, const std::vector<const ConsumerMember*>& leaving,
                  const ConsumerMember* joining, bool rebalance, const Now& now, Decision& decision);
-  Decision resolve_regexes(const std::string& group_id, const Now& now);
+  Decision resolve_regexes(const std::string& group_id, const TopicFilter& may_see, const Now& now);
 
   /// The target assignment is older than `epoch` of the group, and so old that a new one may be made.
   bool target_is_due(const ConsumerGroup& group, int32_t epoch, const Now& now);
@@ -112,7 +112,8 @@ class ConsumerProtocol {
   void cancel_sync_timer(std::string_view group_id, std::string_view member_id);
   void cancel_rebalance_timer(std::string_view group_id, std::string_view member_id);
   void cancel_timers(std::string_view group_id, std::string_view member_id);
-  void set_regex_timer(const std::string& group_id, const Now& now);
+  /// For all expressions of the group, by what the member may see that asked for it, as in Kafka.
+  void set_regex_timer(const std::string& group_id, const TopicFilter& may_see, const Now& now);
   bool is_resolving(std::string_view group_id) const;
 
   DescribedGroup described(std::string_view group_id) const;

@@ -224,15 +224,23 @@ std::expected<void, std::string> check_regex(std::string_view regex) {
   return {};
 }
 
-std::map<std::string, std::vector<std::string>> resolve_regexes(const std::set<std::string>& regexes,
-                                                                const metadata::MetadataImage& image) {
+std::map<std::string, std::vector<std::string>> resolve_regexes(
+    const std::set<std::string>& regexes, const metadata::MetadataImage& image,
+    const std::function<bool(std::string_view)>& may_see) {
   std::map<std::string, std::vector<std::string>> matched;
+  std::map<std::string_view, bool> seen;  // each topic is asked about once
+  const auto is_seen = [&](const std::string& topic) {
+    if (!may_see) return true;
+    const auto [at, is_new] = seen.try_emplace(topic, false);
+    if (is_new) at->second = may_see(topic);
+    return at->second;
+  };
   for (const auto& regex : regexes) {
     auto& names = matched[regex];
     const auto expression = compiled(regex);
     if (!expression->ok()) continue;
     for (const auto& topic : image.topics_by_name)
-      if (RE2::FullMatch(topic->name, *expression)) names.push_back(topic->name);
+      if (RE2::FullMatch(topic->name, *expression) && is_seen(topic->name)) names.push_back(topic->name);
   }
   return matched;
 }

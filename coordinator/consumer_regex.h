@@ -17,9 +17,11 @@ namespace barnabas::coordinator {
 /// protocol::string_bytes_max with its repetitions written out is refused (Kafka would try).
 std::expected<void, std::string> check_regex(std::string_view regex);
 
-/// The names of topics that each expression matches as a whole, sorted. One that is none matches nothing.
-std::map<std::string, std::vector<std::string>> resolve_regexes(const std::set<std::string>& regexes,
-                                                                const metadata::MetadataImage& image);
+/// The names of topics that each expression matches as a whole, of those that `may_see` (if there is any)
+/// allows; sorted. An expression that is none matches nothing.
+std::map<std::string, std::vector<std::string>> resolve_regexes(
+    const std::set<std::string>& regexes, const metadata::MetadataImage& image,
+    const std::function<bool(std::string_view)>& may_see = {});
 
 /// Whether a text is matched as a whole; from any thread. What is wrong, as from check_regex.
 std::expected<std::function<bool(std::string_view)>, std::string> matcher_of(std::string_view regex);

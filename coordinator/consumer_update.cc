@@ -226,8 +226,8 @@ std::function<void()> MemberUpdate::timers() {
   const bool watch = reconciled_ && !member().classic;
   if (!watch && !resolve_regexes_) return [] {};
   return [protocol = &protocol_, group = group_.id(), member = member(), now = now_, watch,
-          resolve = resolve_regexes_] {
-    if (resolve) protocol->set_regex_timer(group, now);
+          resolve = resolve_regexes_, may_see = may_see_] {
+    if (resolve) protocol->set_regex_timer(group, may_see, now);
     if (watch && member.state == ConsumerMemberState::unrevoked_partitions) {
       protocol->set_rebalance_timer(group, member, now);
     } else if (watch) {

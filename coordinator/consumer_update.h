@@ -46,6 +46,9 @@ class MemberUpdate {
   /// When the member should show itself again: as usual, or sooner while more is to come for it.
   std::chrono::milliseconds next_heartbeat_in() const;
 
+  /// Expressions match only topics that the member may know of.
+  void show_only(TopicFilter topics) { may_see_ = std::move(topics); }
+
   /// What is to happen to timers once the records are appended.
   std::function<void()> timers();
 
@@ -74,6 +77,7 @@ class MemberUpdate {
   bool assignor_changed_ = false;
   RegexChange regex_ = RegexChange::none;
   bool resolve_regexes_ = false;
+  TopicFilter may_see_;
   bool reconciled_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/uuid.h"
 #include "coordinator/group_settings.h"
@@ -20,12 +21,16 @@ struct ShardEnvironment {
   Timers timers = {};
 };
 
+/// Whether somebody may know of a topic; empty: of every one. From any thread.
+using TopicFilter = std::function<bool(std::string_view topic)>;
+
 /// Who sent a request.
 struct RequestContext {
   int16_t version = 0;  ///< of the request
   std::string_view client_id;
   std::string_view client_host;  ///< as Kafka writes it: "/127.0.0.1"
   Now now;
+  TopicFilter may_see = {};  ///< what a regular expression of the sender's matches
 };
 
 }  // namespace barnabas::coordinator

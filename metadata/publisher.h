@@ -22,7 +22,7 @@ struct MetadataChanges {
   std::vector<AccessControlChange> access_control;
   bool features = false;
   bool producer_ids = false;
-  bool credentials = false;  ///< SCRAM credentials or delegation tokens
+  bool credentials = false;                 ///< SCRAM credentials or delegation tokens
   std::vector<QuotaEntity> changed_quotas;  ///< may name one more than once
   bool kept = false;
 };

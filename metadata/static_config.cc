@@ -251,8 +251,9 @@ bool in_family(std::string_view name) {
 
 /// Whether the value of a name that nobody knows, perhaps for a letter too many, had better not be repeated.
 bool may_be_secret(std::string_view name) {
-  constexpr std::array words = {std::string_view("jaas"), std::string_view("key"), std::string_view("password"),
-                                std::string_view("secret"), std::string_view("token")};
+  constexpr std::array words = {std::string_view("jaas"), std::string_view("key"),
+                                std::string_view("password"), std::string_view("secret"),
+                                std::string_view("token")};
   return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != name.npos; });
 }
 

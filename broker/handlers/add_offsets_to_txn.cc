@@ -36,6 +36,12 @@ void add_offsets(Call call, AddOffsetsToTxnRequest request) {
 }  // namespace
 
 void AddOffsetsToTxnHandler::handle(Call call, Request request) {
+  const Rights rights = call.rights();
+  if (!rights.may(Right::add_offsets_transactional_id, request.transactional_id))
+    return call.reply(
+        error_response<AddOffsetsToTxnResponse>(ErrorCode::transactional_id_authorization_failed));
+  if (!rights.may(Right::add_offsets_group, request.group_id))
+    return call.reply(error_response<AddOffsetsToTxnResponse>(ErrorCode::group_authorization_failed));
   if (request.transactional_id.empty())
     return call.reply(error_response<AddOffsetsToTxnResponse>(ErrorCode::invalid_request));
   GroupCoordinator& groups = call.services().groups;

@@ -17,9 +17,14 @@ ApiError invalid_request(std::string message) {
   return {ErrorCode::invalid_request, std::move(message)};
 }
 
+constexpr AlterRights alter_rights{Right::alter_configs_cluster, Right::alter_configs_topic,
+                                   Right::alter_configs_group};
+
 /// Nothing: the controller decides.
-std::optional<Problem> decide(const Services& services, const Resource& resource) {
+std::optional<Problem> decide(const Services& services, const Rights& rights, const Resource& resource) {
   if (auto problem = config_entries_problem(resource.configs, [](const auto&) { return true; }))
+    return problem;
+  if (auto problem = alteration_denied(rights, resource.resource_type, resource.resource_name, alter_rights))
     return problem;
   switch (static_cast<ConfigResourceType>(resource.resource_type)) {
     case ConfigResourceType::broker: {
@@ -57,10 +62,11 @@ void warn_of_success(const AlterConfigsRequest& request, const AlterConfigsRespo
 
 void run(Call call, AlterConfigsRequest request) {
   Decisions decisions;
+  const Rights rights = call.rights();
   const auto repeated = repeated_resources(request);
   for (std::size_t i = 0; i < request.resources.size(); ++i)
     decisions.push_back(repeated[i] ? Problem(invalid_request("Each resource must appear at most once."))
-                                    : decide(call.services(), request.resources[i]));
+                                    : decide(call.services(), rights, request.resources[i]));
   AlterConfigsRequest rest = undecided(request, decisions, call.services().node);
   cluster::ControllerGateway& controller = call.services().controller;
   // What was decoded borrows from the frame, which the callback keeps.

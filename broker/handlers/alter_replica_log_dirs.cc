@@ -12,7 +12,7 @@ namespace {
 using protocol::AlterReplicaLogDirsRequest;
 using protocol::AlterReplicaLogDirsResponse;
 
-AlterReplicaLogDirsResponse move_all(Call& call, const AlterReplicaLogDirsRequest& request) {
+AlterReplicaLogDirsResponse move_all(Call& call, const AlterReplicaLogDirsRequest& request, bool allowed) {
   std::map<std::string_view, std::map<int32_t, std::string_view>> wanted;
   for (const auto& directory : request.dirs) {
     for (const auto& topic : directory.topics) {
@@ -27,8 +27,10 @@ AlterReplicaLogDirsResponse move_all(Call& call, const AlterReplicaLogDirsReques
     for (const auto& [partition, path] : partitions) {
       auto& answer = result.partitions.emplace_back();
       answer.partition_index = partition;
-      answer.error_code = to_wire(
-          call.services().replicas.move({std::string(topic), PartitionIndex{partition}}, std::string(path)));
+      answer.error_code =
+          to_wire(allowed ? call.services().replicas.move({std::string(topic), PartitionIndex{partition}},
+                                                          std::string(path))
+                          : protocol::ErrorCode::cluster_authorization_failed);
     }
   }
   return response;
@@ -37,8 +39,10 @@ AlterReplicaLogDirsResponse move_all(Call& call, const AlterReplicaLogDirsReques
 }  // namespace
 
 void AlterReplicaLogDirsHandler::handle(Call call, Request request) {
-  answer_from_disk_pool(std::move(call), std::move(request),
-                        [](Call& waiting, const Request& asked) { return move_all(waiting, asked); });
+  const bool allowed = call.rights().may(Right::alter_replica_log_dirs);
+  answer_from_disk_pool(std::move(call), std::move(request), [allowed](Call& waiting, const Request& asked) {
+    return move_all(waiting, asked, allowed);
+  });
 }
 
 }  // namespace barnabas::broker

@@ -6,7 +6,8 @@
 namespace barnabas::broker {
 
 void AlterUserScramCredentialsHandler::handle(Call call, Request request) {
-  forward(std::move(call), std::move(request), &cluster::ControllerGateway::alter_user_scram_credentials);
+  forward_if(Right::alter_scram, std::move(call), std::move(request),
+             &cluster::ControllerGateway::alter_user_scram_credentials);
 }
 
 }  // namespace barnabas::broker

@@ -43,6 +43,26 @@ Problem broker_resource_problem(std::string_view name, NodeId node) {
   return std::nullopt;
 }
 
+Problem alteration_denied(const Rights& rights, int8_t type, std::string_view name,
+                          const AlterRights& which) {
+  const auto unless = [](Right right, bool allowed) -> Problem {
+    if (allowed) return std::nullopt;
+    return ApiError::plain(authorization_failed(right));
+  };
+  switch (static_cast<ConfigResourceType>(type)) {
+    case ConfigResourceType::topic:
+      return unless(which.topic, rights.may(which.topic, name));
+    case ConfigResourceType::group:
+      return unless(which.group, rights.may(which.group, name));
+    case ConfigResourceType::broker:
+    case ConfigResourceType::broker_logger:
+    case ConfigResourceType::client_metrics:
+      return unless(which.cluster, rights.may(which.cluster));
+    default:
+      return std::nullopt;
+  }
+}
+
 Problem broker_configs_problem(const Services& services, std::string_view resource,
                                const std::map<std::string, std::string, std::less<>>& values,
                                bool names_stores) {

@@ -55,6 +55,16 @@ Problem config_entries_problem(const Configs& configs, NeedsValue needs_value) {
   return cluster::ApiError{protocol::ErrorCode::invalid_request, "Null value not supported for : " + nulls};
 }
 
+/// The rights that one of the APIs asks for, by kind of resource; loggers and client metrics are the
+/// cluster's.
+struct AlterRights {
+  Right cluster;
+  Right topic;
+  Right group;
+};
+/// Nothing: the sender may alter the resource, or there is no such kind.
+Problem alteration_denied(const Rights& rights, int8_t type, std::string_view name, const AlterRights& which);
+
 /// Checks the settings that a broker resource would have. With `names_stores` the key stores of listeners are
 /// read as well, also when the settings stay the same: what they name may have changed.
 Problem broker_configs_problem(const Services& services, std::string_view resource,

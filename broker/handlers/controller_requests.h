@@ -11,10 +11,11 @@ namespace barnabas::broker {
 struct ElectLeadersHandler {
   using Request = protocol::ElectLeadersRequest;
   static void handle(Call call, Request request) {
-    forward(std::move(call), std::move(request), &cluster::ControllerGateway::elect_leaders,
-            [](protocol::ElectLeadersResponse& response, int16_t version) {
-              if (version == 0) response.error_code = 0;  // there is no place for it
-            });
+    forward_if(Right::elect_leaders, std::move(call), std::move(request),
+               &cluster::ControllerGateway::elect_leaders,
+               [](protocol::ElectLeadersResponse& response, int16_t version) {
+                 if (version == 0) response.error_code = 0;  // there is no place for it
+               });
   }
 };
 
@@ -22,7 +23,8 @@ struct ElectLeadersHandler {
 struct AlterPartitionReassignmentsHandler {
   using Request = protocol::AlterPartitionReassignmentsRequest;
   static void handle(Call call, Request request) {
-    forward(std::move(call), std::move(request), &cluster::ControllerGateway::alter_partition_reassignments);
+    forward_if(Right::alter_reassignments, std::move(call), std::move(request),
+               &cluster::ControllerGateway::alter_partition_reassignments);
   }
 };
 
@@ -30,7 +32,8 @@ struct AlterPartitionReassignmentsHandler {
 struct ListPartitionReassignmentsHandler {
   using Request = protocol::ListPartitionReassignmentsRequest;
   static void handle(Call call, Request request) {
-    forward(std::move(call), std::move(request), &cluster::ControllerGateway::list_partition_reassignments);
+    forward_if(Right::list_reassignments, std::move(call), std::move(request),
+               &cluster::ControllerGateway::list_partition_reassignments);
   }
 };
 
@@ -38,10 +41,11 @@ struct ListPartitionReassignmentsHandler {
 struct DescribeQuorumHandler {
   using Request = protocol::DescribeQuorumRequest;
   static void handle(Call call, Request request) {
-    forward(std::move(call), std::move(request), &cluster::ControllerGateway::describe_quorum,
-            [](protocol::DescribeQuorumResponse& response, int16_t version) {
-              if (version < 2) leave_out_directories(response);
-            });
+    forward_if(Right::describe_quorum, std::move(call), std::move(request),
+               &cluster::ControllerGateway::describe_quorum,
+               [](protocol::DescribeQuorumResponse& response, int16_t version) {
+                 if (version < 2) leave_out_directories(response);
+               });
   }
 
  private:
@@ -61,7 +65,8 @@ struct DescribeQuorumHandler {
 struct UpdateFeaturesHandler {
   using Request = protocol::UpdateFeaturesRequest;
   static void handle(Call call, Request request) {
-    forward(std::move(call), std::move(request), &cluster::ControllerGateway::update_features);
+    forward_if(Right::update_features, std::move(call), std::move(request),
+               &cluster::ControllerGateway::update_features);
   }
 };
 
@@ -69,7 +74,8 @@ struct UpdateFeaturesHandler {
 struct AlterClientQuotasHandler {
   using Request = protocol::AlterClientQuotasRequest;
   static void handle(Call call, Request request) {
-    forward(std::move(call), std::move(request), &cluster::ControllerGateway::alter_client_quotas);
+    forward_if(Right::alter_client_quotas, std::move(call), std::move(request),
+               &cluster::ControllerGateway::alter_client_quotas);
   }
 };
 
@@ -77,7 +83,8 @@ struct AlterClientQuotasHandler {
 struct UnregisterBrokerHandler {
   using Request = protocol::UnregisterBrokerRequest;
   static void handle(Call call, Request request) {
-    forward(std::move(call), std::move(request), &cluster::ControllerGateway::unregister_broker);
+    forward_if(Right::unregister_broker, std::move(call), std::move(request),
+               &cluster::ControllerGateway::unregister_broker);
   }
 };
 

@@ -87,6 +87,21 @@ void describe(const metadata::DelegationToken& token, const std::string& secret_
   for (const std::string& renewer : token.renewers) add_principal(item.renewers, renewer);
 }
 
+/// Whether the sender may have the token made: for itself, or for an owner whose tokens it may create
+/// (KIP-373).
+bool may_own(const Call& call, const protocol::CreateDelegationTokenRequest& request) {
+  if (!request.owner_principal_name || request.owner_principal_name->empty()) return true;
+  const Principal owner{request.owner_principal_type ? request.owner_principal_type->str() : std::string(),
+                        request.owner_principal_name->str()};
+  return owner == call.connection().principal || call.rights().may(Right::create_token, owner.to_string());
+}
+
+/// Whether the sender may know of the token: its owner, its renewers, and who may describe it or its owner's.
+bool may_know(const metadata::DelegationToken& token, const Principal& sender, const Rights& rights) {
+  return security::owns_or_renews(token, sender) || rights.may(Right::describe_token, token.id) ||
+         rights.may(Right::describe_tokens_of_user, token.owner);
+}
+
 /// Whether the request asks for the token; it asks for all when it names no owners.
 bool asked_for(const protocol::DescribeDelegationTokenRequest& request,
                const metadata::DelegationToken& token) {
@@ -102,6 +117,8 @@ void CreateDelegationTokenHandler::handle(Call call, Request request) {
   ErrorCode code = ErrorCode::none;
   if (!may_ask_for_tokens(call.connection())) {
     code = ErrorCode::delegation_token_request_not_allowed;
+  } else if (!may_own(call, request)) {
+    code = ErrorCode::delegation_token_authorization_failed;
   } else if (std::ranges::any_of(request.renewers,
                                  [](const auto& renewer) { return renewer.principal_type != "User"; })) {
     code = ErrorCode::invalid_principal_type;
@@ -128,8 +145,10 @@ protocol::DescribeDelegationTokenResponse DescribeDelegationTokenHandler::handle
     response.error_code = to_wire(ErrorCode::delegation_token_auth_disabled);
   } else {
     const auto image = call.services().metadata.current();
+    const Rights rights = call.rights();
     for (const auto& token : image->delegation_tokens)
-      if (asked_for(request, *token)) describe(*token, secret_key, response);
+      if (asked_for(request, *token) && may_know(*token, call.connection().principal, rights))
+        describe(*token, secret_key, response);
     for (auto& token : response.tokens) leave_out_requester(token, call.version());
   }
   return response;

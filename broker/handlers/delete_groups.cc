@@ -17,22 +17,23 @@ void DeleteGroupsHandler::handle(Call call, Request request) {
     ids.push_back(protocol::String::view_of(id));
     groups.push_back(id.view());
   }
+  const auto refused = refused_keys(call.rights(), Right::delete_group, groups);
   coordinate_each<Deleted>(
       std::move(call), std::move(request), groups,
       [ids](coordinator::GroupShard& shard, const coordinator::RequestContext&, const Request&, std::size_t i,
             coordinator::Reply<Deleted> reply) { return shard.delete_group(ids[i], std::move(reply)); },
       [ids](const Request&, std::size_t i, protocol::ErrorCode error) {
-        Deleted refused;
-        refused.group_id = ids[i];
-        refused.error_code = to_wire(error);
-        return refused;
+        Deleted failed;
+        failed.group_id = ids[i];
+        failed.error_code = to_wire(error);
+        return failed;
       },
       [](const Request&, std::vector<Deleted>&& deleted) {
         protocol::DeleteGroupsResponse response;
         response.results = std::move(deleted);
         return response;
       },
-      EmptyGroupId::allowed);
+      EmptyGroupId::allowed, refused);
 }
 
 }  // namespace barnabas::broker

@@ -31,16 +31,18 @@ ErrorCode delete_from(Call& call, std::string_view topic,
   return ErrorCode::none;
 }
 
-DeleteRecordsResponse delete_all(Call& call, const DeleteRecordsRequest& request) {
+DeleteRecordsResponse delete_all(Call& call, const DeleteRecordsRequest& request, const Rights& rights) {
   DeleteRecordsResponse response;
   std::vector<storage::TopicPartition> moved;
   for (const auto& topic : request.topics) {
     auto& result = response.topics.emplace_back();
     result.name = topic.name;
+    const bool allowed = rights.may(Right::delete_records_topic, topic.name);
     for (const auto& wanted : topic.partitions) {
       auto& answer = result.partitions.emplace_back();
       answer.partition_index = wanted.partition_index;
-      const ErrorCode error = delete_from(call, topic.name, wanted, answer);
+      const ErrorCode error =
+          allowed ? delete_from(call, topic.name, wanted, answer) : ErrorCode::topic_authorization_failed;
       answer.error_code = to_wire(error);
       if (error != ErrorCode::none) {
         answer.low_watermark = -1;
@@ -56,8 +58,10 @@ DeleteRecordsResponse delete_all(Call& call, const DeleteRecordsRequest& request
 }  // namespace
 
 void DeleteRecordsHandler::handle(Call call, Request request) {
-  answer_from_disk_pool(std::move(call), std::move(request),
-                        [](Call& waiting, const Request& asked) { return delete_all(waiting, asked); });
+  const Rights rights = call.rights();
+  answer_from_disk_pool(std::move(call), std::move(request), [rights](Call& waiting, const Request& asked) {
+    return delete_all(waiting, asked, rights);
+  });
 }
 
 }  // namespace barnabas::broker

@@ -101,6 +101,13 @@ Response::EntryData entry_of(const metadata::QuotaImage& quotas) {
 
 Response DescribeClientQuotasHandler::handle(Call& call, const Request& request) {
   Response response;
+  if (!call.rights().may(Right::describe_client_quotas)) {
+    constexpr ErrorCode error = ErrorCode::cluster_authorization_failed;
+    response.error_code = protocol::to_wire(error);
+    response.error_message.reset();  // Kafka says no more than the code
+    response.entries.reset();
+    return response;
+  }
   Filter filter;
   if (const auto problem = read(request, filter)) {
     response.error_code = protocol::to_wire(problem->code);

@@ -39,7 +39,7 @@ protocol::DescribeClusterResponse DescribeClusterHandler::handle(Call& call, con
     if (address.broker->rack) broker.rack = protocol::String(*address.broker->rack);
   }
   if (request.include_cluster_authorized_operations)
-    response.cluster_authorized_operations = all_cluster_operations;
+    response.cluster_authorized_operations = cluster_operations(call.rights(), Right::describe_cluster);
   return response;
 }
 

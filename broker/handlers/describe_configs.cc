@@ -42,6 +42,7 @@ class Describer {
   Describer(const Call& call, const DescribeConfigsRequest& request, const Resource& resource, Answer& answer)
       : services_(call.services()),
         image_(services_.metadata.current()),
+        rights_(call.rights()),
         request_(request),
         resource_(resource),
         answer_(answer) {}
@@ -50,7 +51,9 @@ class Describer {
     answer_.error_message = protocol::String("");
     answer_.resource_type = resource_.resource_type;
     answer_.resource_name = resource_.resource_name;
-    switch (static_cast<ConfigResourceType>(resource_.resource_type)) {
+    const auto type = static_cast<ConfigResourceType>(resource_.resource_type);
+    if (const auto denied = denied_for(type)) return fail(*denied, default_message(*denied));
+    switch (type) {
       case ConfigResourceType::topic:
         return describe_topic();
       case ConfigResourceType::broker:
@@ -69,6 +72,24 @@ class Describer {
   }
 
  private:
+  std::optional<ErrorCode> denied_for(ConfigResourceType type) const {
+    const auto unless = [](Right right, bool allowed) -> std::optional<ErrorCode> {
+      if (allowed) return std::nullopt;
+      return authorization_failed(right);
+    };
+    const std::string_view name = resource_.resource_name;
+    switch (type) {
+      case ConfigResourceType::topic:
+        return unless(Right::describe_configs_topic, rights_.may(Right::describe_configs_topic, name));
+      case ConfigResourceType::group:
+        return unless(Right::describe_configs_group, rights_.may(Right::describe_configs_group, name));
+      case ConfigResourceType::unknown:
+        return std::nullopt;
+      default:
+        return unless(Right::describe_configs_cluster, rights_.may(Right::describe_configs_cluster));
+    }
+  }
+
   void fail(ErrorCode error, std::string_view message) {
     answer_.error_code = to_wire(error);
     answer_.error_message = protocol::String(message);
@@ -258,6 +279,7 @@ class Describer {
 
   const Services& services_;
   const metadata::MetadataImagePtr image_;
+  const Rights rights_;
   const DescribeConfigsRequest& request_;
   const Resource& resource_;
   Answer& answer_;

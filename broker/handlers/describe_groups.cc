@@ -20,10 +20,11 @@ Described failed(std::string_view group, ErrorCode error) {
   return described;
 }
 
-DescribeGroupsResponse join(const DescribeGroupsRequest& request, std::vector<Described>&& groups) {
+DescribeGroupsResponse join(const DescribeGroupsRequest& request, const Rights& rights,
+                            std::vector<Described>&& groups) {
   DescribeGroupsResponse response;
   response.groups = std::move(groups);
-  if (request.include_authorized_operations) allow_all_operations(response.groups);
+  if (request.include_authorized_operations) add_operations(response.groups, rights);
   return response;
 }
 
@@ -31,6 +32,7 @@ DescribeGroupsResponse join(const DescribeGroupsRequest& request, std::vector<De
 
 void DescribeGroupsHandler::handle(Call call, Request request) {
   const int16_t version = call.version();
+  const Rights rights = call.rights();
   const std::vector<std::string_view> groups(request.groups.begin(), request.groups.end());
   coordinate_each<Described>(
       std::move(call), std::move(request), groups,
@@ -43,9 +45,10 @@ void DescribeGroupsHandler::handle(Call call, Request request) {
         if (error == ErrorCode::invalid_group_id) return coordinator::no_such_group(version, asked.groups[i]);
         return failed(asked.groups[i], error);
       },
-      [](const DescribeGroupsRequest& asked, std::vector<Described>&& parts) {
-        return join(asked, std::move(parts));
-      });
+      [rights](const DescribeGroupsRequest& asked, std::vector<Described>&& parts) {
+        return join(asked, rights, std::move(parts));
+      },
+      EmptyGroupId::refused, refused_keys(rights, Right::describe_group, groups));
 }
 
 }  // namespace barnabas::broker

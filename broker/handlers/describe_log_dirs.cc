@@ -58,6 +58,11 @@ DescribeLogDirsResponse describe_all(Call& call, const DescribeLogDirsRequest& r
 }  // namespace
 
 void DescribeLogDirsHandler::handle(Call call, Request request) {
+  if (!call.rights().may(Right::describe_log_dirs)) {
+    DescribeLogDirsResponse response;
+    response.error_code = to_wire(ErrorCode::cluster_authorization_failed);
+    return call.reply(response);
+  }
   answer_from_disk_pool(std::move(call), std::move(request),
                         [](Call& waiting, const Request& asked) { return describe_all(waiting, asked); });
 }

@@ -26,10 +26,13 @@ void fail(DescribeProducersResponse::PartitionResponse& answer, ErrorCode error,
   if (message) answer.error_message = protocol::String(*message);
 }
 
-void answer_partition(Call& call, std::string_view topic,
+void answer_partition(Call& call, std::string_view topic, const Rights& rights,
                       DescribeProducersResponse::PartitionResponse& answer) {
   if (auto problem = metadata::topic_name_problem(topic))
     return fail(answer, ErrorCode::invalid_topic_exception, std::move(problem));
+  if (!rights.may(Right::describe_producers_topic, topic))
+    return fail(answer, ErrorCode::topic_authorization_failed,
+                std::string(default_message(ErrorCode::topic_authorization_failed)));
   const auto image = call.services().metadata.current();
   if (image->topic(topic) == nullptr)
     return fail(answer, ErrorCode::unknown_topic_or_partition,
@@ -43,13 +46,14 @@ void answer_partition(Call& call, std::string_view topic,
 
 DescribeProducersResponse DescribeProducersHandler::handle(Call& call, const Request& request) {
   DescribeProducersResponse response;
+  const Rights rights = call.rights();
   for (const auto& topic : request.topics) {
     auto& result = response.topics.emplace_back();
     result.name = topic.name;
     for (const int32_t index : topic.partition_indexes) {
       auto& answer = result.partitions.emplace_back();
       answer.partition_index = index;
-      answer_partition(call, topic.name, answer);
+      answer_partition(call, topic.name, rights, answer);
     }
   }
   return response;

@@ -15,7 +15,8 @@ using protocol::ErrorCode;
 
 class Page {
  public:
-  Page(const metadata::MetadataImage& image, int32_t limit) : image_(image), left_(limit) {}
+  Page(const metadata::MetadataImage& image, const Rights& rights, int32_t limit)
+      : image_(image), rights_(rights), left_(limit) {}
 
   /// Adds partitions of a topic from `first` on. False when the page is full; the cursor is set then.
   bool add(const metadata::TopicImage& topic, int32_t first) {
@@ -24,7 +25,7 @@ class Page {
     answer.name = protocol::String(topic.name);
     answer.topic_id = topic.id;
     answer.is_internal = is_internal_topic(topic.name);
-    answer.topic_authorized_operations = all_topic_operations;
+    answer.topic_authorized_operations = operations(topic.name);
     for (int32_t i = first; i < topic.partition_count(); ++i) {
       if (left_ == 0) return full(topic.name, i);
       add_partition(answer, topic, i);
@@ -39,7 +40,7 @@ class Page {
     auto& answer = response.topics.emplace_back();
     answer.name = protocol::String(name);
     answer.is_internal = is_internal_topic(name);
-    answer.topic_authorized_operations = all_topic_operations;
+    answer.topic_authorized_operations = operations(name);
     answer.error_code = to_wire(metadata::topic_name_problem(name) ? ErrorCode::invalid_topic_exception
                                                                    : ErrorCode::unknown_topic_or_partition);
     return true;
@@ -47,7 +48,17 @@ class Page {
 
   DescribeTopicPartitionsResponse response;
 
+  /// Beside the pages: in each of them again.
+  void add_denied(std::string_view name) {
+    auto& answer = response.topics.emplace_back();
+    answer.name = protocol::String(name);
+    answer.error_code = to_wire(ErrorCode::topic_authorization_failed);
+  }
+
  private:
+  int32_t operations(std::string_view topic) const {
+    return rights_.operations(metadata::AclResourceType::topic, topic);
+  }
   void add_partition(DescribeTopicPartitionsResponse::DescribeTopicPartitionsResponseTopic& answer,
                      const metadata::TopicImage& topic, int32_t index) {
     const metadata::PartitionImage& partition = *topic.partition(PartitionIndex{index});
@@ -65,6 +76,7 @@ class Page {
   }
 
   const metadata::MetadataImage& image_;
+  const Rights& rights_;
   int32_t left_;
 };
 
@@ -105,13 +117,25 @@ DescribeTopicPartitionsResponse DescribeTopicPartitionsHandler::handle(Call& cal
   }
   const auto limit_max =
       static_cast<int32_t>(call.services().config.integer("max.request.partition.size.limit"));
-  Page page(*image, std::clamp(request.response_partition_limit, 1, std::max(limit_max, 1)));
+  const Rights rights = call.rights();
+  const bool all = request.topics.empty();
+  const Right right = all ? Right::describe_all_partitions_topic : Right::describe_partitions_topic;
+  std::vector<std::string_view> denied;
+  bool is_full = false;
+  Page page(*image, rights, std::clamp(request.response_partition_limit, 1, std::max(limit_max, 1)));
   for (auto at = names.lower_bound(from_topic); at != names.end(); ++at) {
+    if (!rights.may(right, *at)) {
+      if (!all) denied.push_back(*at);
+      continue;
+    }
+    if (is_full) continue;
     const metadata::TopicImage* topic = image->topic(*at);
     const bool goes_on =
         topic == nullptr ? page.add_failed(*at) : page.add(*topic, *at == from_topic ? from_partition : 0);
-    if (!goes_on) break;
+    is_full = !goes_on;
+    if (is_full && !rights.limited()) break;
   }
+  for (const std::string_view name : denied) page.add_denied(name);
   return std::move(page.response);
 }
 

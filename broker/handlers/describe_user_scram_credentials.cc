@@ -30,10 +30,25 @@ void describe(const metadata::MetadataImage& image, std::string_view user, Resul
       protocol::String("Attempt to describe a user credential that does not exist: " + std::string(user));
 }
 
+DescribeUserScramCredentialsResponse refuse(const protocol::DescribeUserScramCredentialsRequest& request) {
+  constexpr ErrorCode error = ErrorCode::cluster_authorization_failed;
+  DescribeUserScramCredentialsResponse response;
+  response.error_code = to_wire(error);
+  response.error_message.reset();  // Kafka says no more than the code
+  if (!request.users) return response;
+  for (std::size_t i = 0; i < request.users->size(); ++i) {
+    Result& result = response.results.emplace_back();
+    result.error_code = response.error_code;
+    result.error_message.reset();
+  }
+  return response;
+}
+
 }  // namespace
 
 DescribeUserScramCredentialsResponse DescribeUserScramCredentialsHandler::handle(Call& call,
                                                                                  const Request& request) {
+  if (!call.rights().may(Right::describe_scram)) return refuse(request);
   const auto image = call.services().metadata.current();
   std::map<std::string_view, int> times;
   if (request.users && !request.users->empty()) {

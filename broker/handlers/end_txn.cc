@@ -8,6 +8,8 @@ namespace barnabas::broker {
 void EndTxnHandler::handle(Call call, Request request) {
   using Response = protocol::EndTxnResponse;
   const std::string_view id = request.transactional_id;
+  if (!call.rights().may(Right::end_transaction, id))
+    return call.reply(error_response<Response>(protocol::ErrorCode::transactional_id_authorization_failed));
   coordinate<coordinator::TransactionShard>(
       std::move(call), std::move(request), id, &coordinator::TransactionShard::end_txn,
       [](const Request&, protocol::ErrorCode error) { return error_response<Response>(error); });

@@ -144,12 +144,19 @@ void FetchHandler::handle(Call call, Request request) {
                       std::to_string(partitions_max) + " are allowed");
   if (request.isolation_level != read_uncommitted && request.isolation_level != read_committed)
     return reply_error_for_each(call, request, ErrorCode::unknown_server_error, true);
+  const Rights rights = call.rights();
   if (request.replica_id >= 0 || request.replica_state.replica_id >= 0)
-    return reply_error_for_each(call, request, ErrorCode::not_leader_or_follower, false);
+    return reply_error_for_each(call, request,
+                                rights.may(Right::fetch_as_broker) ? ErrorCode::not_leader_or_follower
+                                                                   : ErrorCode::topic_authorization_failed,
+                                false);
   FetchOperation::Plan plan;
   plan.limits.max_bytes = std::min(request.max_bytes, call.services().fetch_bytes_max);
   plan.limits.read_committed = request.isolation_level == read_committed;
   plan.limits.by_topic_id = call.version() >= first_version_by_id;
+  if (rights.limited())
+    plan.rights =
+        std::make_shared<FetchRights>(rights, call.services().metadata.current(), plan.limits.by_topic_id);
   plan.max_wait_ms = request.max_wait_ms;
   plan.min_bytes = request.min_bytes;
   limit_to_quota(call, plan);

@@ -113,6 +113,11 @@ std::vector<FetchRead> FetchOperation::read_all() {
   int64_t left = plan_.limits.max_bytes;
   bool nothing_yet = true;
   for (FetchPartition& partition : partitions()) {
+    if (plan_.rights && !plan_.rights->may_read(partition)) {
+      reads.push_back(failed_fetch(partition, protocol::ErrorCode::topic_authorization_failed));
+      reads.back().entry = &partition;
+      continue;
+    }
     reads.push_back(read_partition(call_.services().replicas, partition, plan_.limits, left, nothing_yet));
     reads.back().entry = &partition;
     const auto bytes = static_cast<int64_t>(reads.back().bytes);

@@ -9,6 +9,7 @@
 #include "broker/call.h"
 #include "broker/fetch_session.h"
 #include "broker/handlers/fetch_read.h"
+#include "broker/handlers/fetch_rights.h"
 #include "broker/partition.h"
 
 namespace barnabas::broker {
@@ -24,6 +25,7 @@ class FetchOperation : public ProgressWaiter, public std::enable_shared_from_thi
     std::shared_ptr<FetchSession> session;  ///< null: the partitions are in `partitions`
     bool incremental = false;               ///< the answer names changed partitions only
     FetchSession::List partitions;
+    std::shared_ptr<FetchRights> rights;  ///< null: everything may be read
   };
 
   FetchOperation(Call call, Plan plan);

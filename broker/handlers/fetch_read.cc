@@ -91,13 +91,16 @@ ErrorCode read_records(Partition& partition, const FetchPartition& wanted, const
 
 }  // namespace
 
+FetchRead failed_fetch(const FetchPartition& wanted, ErrorCode error) {
+  FetchRead read = failed_read(wanted, error);
+  read.data.aborted_transactions.emplace();
+  return read;
+}
+
 FetchRead read_partition(const ReplicaManager& replicas, FetchPartition& wanted, const FetchLimits& limits,
                          int64_t bytes_max, bool at_least_one_batch) {
-  if (const ErrorCode error = locate(replicas, wanted, limits.by_topic_id); error != ErrorCode::none) {
-    FetchRead read = failed_read(wanted, error);
-    read.data.aborted_transactions.emplace();
-    return read;
-  }
+  if (const ErrorCode error = locate(replicas, wanted, limits.by_topic_id); error != ErrorCode::none)
+    return failed_fetch(wanted, error);
   Partition& partition = *wanted.partition;
   FetchRead read;
   read.data.partition_index = wanted.index.value();

@@ -5,6 +5,7 @@
 
 #include "broker/fetch_session.h"
 #include "broker/replica_manager.h"
+#include "protocol/error_code.h"
 #include "protocol/messages/fetch_response.h"
 
 namespace barnabas::broker {
@@ -27,6 +28,9 @@ struct FetchRead {
 
   bool failed() const { return data.error_code != 0; }
 };
+
+/// What a partition that is not read is answered with.
+FetchRead failed_fetch(const FetchPartition& wanted, protocol::ErrorCode error);
 
 /// Reads from the partition what `wanted` asks for: at most `bytes_max`, but one whole batch at least when
 /// `at_least_one_batch`. Errors are in the result. Looks up `wanted.partition` when it is not known or stale.

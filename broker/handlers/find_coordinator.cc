@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "broker/coordinators/group_coordinator.h"
 #include "broker/coordinators/transaction_coordinator.h"
@@ -58,10 +59,26 @@ void describe(const Found& found, Coordinator& answer) {
   answer.port = found.at ? found.at->port : -1;
 }
 
-FindCoordinatorResponse make_response(const Call& call, const FindCoordinatorRequest& request) {
+/// What stands against each key of the request, one before v4.
+std::vector<ErrorCode> errors_of(const Call& call, const FindCoordinatorRequest& request) {
+  const ErrorCode of_type = error_of_type(request.key_type);
+  const Rights rights = call.rights();
+  const Right right = request.key_type == group_type ? Right::find_coordinator_group
+                                                     : Right::find_coordinator_transactional_id;
+  const auto error_of = [&](std::string_view key) {
+    if (of_type != ErrorCode::none || rights.may(right, key)) return of_type;
+    return authorization_failed(right);
+  };
+  if (call.version() < first_batched_version) return {error_of(request.key)};
+  std::vector<ErrorCode> errors;
+  for (const protocol::String& key : request.coordinator_keys) errors.push_back(error_of(key));
+  return errors;
+}
+
+FindCoordinatorResponse make_response(const Call& call, const FindCoordinatorRequest& request,
+                                      const std::vector<ErrorCode>& errors) {
   const auto image = call.services().metadata.current();
-  const ErrorCode error = error_of_type(request.key_type);
-  const auto find = [&](std::string_view key) {
+  const auto find = [&](std::string_view key, ErrorCode error) {
     if (error != ErrorCode::none) return Found{error, std::nullopt};
     const Services& services = call.services();
     return request.key_type == group_type ? find_key(call, *image, services.groups, key)
@@ -69,20 +86,21 @@ FindCoordinatorResponse make_response(const Call& call, const FindCoordinatorReq
   };
   FindCoordinatorResponse response;
   if (call.version() < first_batched_version) {
-    const Found found = find(request.key);
+    const Found found = find(request.key, errors.front());
     describe(found, response);
     response.error_message =
         protocol::String(found.error == ErrorCode::none ? "NONE" : default_message(found.error));
     return response;
   }
   response.coordinators.reserve(request.coordinator_keys.size());
-  for (const protocol::String& key : request.coordinator_keys) {
+  for (std::size_t i = 0; i < request.coordinator_keys.size(); ++i) {
+    const protocol::String& key = request.coordinator_keys[i];
     auto& answer = response.coordinators.emplace_back();
     answer.key = key;
-    describe(find(key), answer);
+    describe(find(key, errors[i]), answer);
     // Kafka has words only for types that it does not know at all.
     const bool unknown_type = request.key_type < group_type || request.key_type > share_type;
-    answer.error_message = protocol::String(unknown_type ? default_message(error) : "");
+    answer.error_message = protocol::String(unknown_type ? default_message(errors[i]) : "");
   }
   return response;
 }
@@ -90,12 +108,14 @@ FindCoordinatorResponse make_response(const Call& call, const FindCoordinatorReq
 }  // namespace
 
 void FindCoordinatorHandler::handle(Call call, Request request) {
-  if (error_of_type(request.key_type) != ErrorCode::none) return call.reply(make_response(call, request));
+  auto errors = errors_of(call, request);
+  if (std::ranges::find(errors, ErrorCode::none) == errors.end())
+    return call.reply(make_response(call, request, errors));
   const Services& services = call.services();
   CoordinatorTopic& topic =
       request.key_type == group_type ? services.groups.topic() : services.transactions.topic();
-  topic.make([call = std::move(call), request = std::move(request)]() mutable {
-    call.reply(make_response(call, request));
+  topic.make([call = std::move(call), request = std::move(request), errors = std::move(errors)]() mutable {
+    call.reply(make_response(call, request, errors));
   });
 }
 

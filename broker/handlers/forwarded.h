@@ -5,6 +5,7 @@
 
 #include "broker/call.h"
 #include "cluster/controller_gateway.h"
+#include "cluster/error_responses.h"
 
 namespace barnabas::broker {
 
@@ -20,6 +21,25 @@ void forward(Call call, Request request,
     adapt(response, call.version());
     call.reply(response);
   });
+}
+
+/// For what needs a right on the cluster: who has it not is answered in the controller's stead.
+template <class Request, class Response, class Adapt>
+void forward_if(Right right, Call call, Request request,
+                void (cluster::ControllerGateway::*method)(Request,
+                                                           cluster::ControllerGateway::Done<Response>),
+                Adapt adapt) {
+  if (call.rights().may(right)) return forward(std::move(call), std::move(request), method, adapt);
+  Response response = cluster::error_response(request, authorization_failed(right));
+  adapt(response, call.version());
+  call.reply(response);
+}
+
+template <class Request, class Response>
+void forward_if(Right right, Call call, Request request,
+                void (cluster::ControllerGateway::*method)(Request,
+                                                           cluster::ControllerGateway::Done<Response>)) {
+  forward_if(right, std::move(call), std::move(request), method, [](Response&, int16_t) {});
 }
 
 template <class Request, class Response>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "broker/handlers/access_control.h"
 #include "broker/handlers/add_offsets_to_txn.h"
 #include "broker/handlers/add_partitions_to_txn.h"
 #include "broker/handlers/alter_configs.h"
@@ -133,6 +134,9 @@ constexpr std::array handlers{
     entry<EndTxnHandler>(),
     entry<WriteTxnMarkersHandler>(),
     entry<TxnOffsetCommitHandler>(),
+    entry<DescribeAclsHandler>(),
+    entry<CreateAclsHandler>(),
+    entry<DeleteAclsHandler>(),
     entry<DescribeConfigsHandler>(),
     entry<AlterConfigsHandler>(),
     entry<AlterReplicaLogDirsHandler>(),

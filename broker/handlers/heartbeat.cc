@@ -19,6 +19,8 @@ HeartbeatResponse failed(ErrorCode error) {
 }  // namespace
 
 void HeartbeatHandler::handle(Call call, Request request) {
+  if (!call.rights().may(Right::heartbeat_group, request.group_id))
+    return call.reply(failed(ErrorCode::group_authorization_failed));
   if (request.group_id.empty()) return call.reply(failed(ErrorCode::invalid_group_id));
   const std::string_view group = request.group_id;
   coordinate(std::move(call), std::move(request), group, &coordinator::GroupShard::heartbeat,

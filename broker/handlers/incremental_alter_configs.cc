@@ -156,10 +156,17 @@ class BrokerChange {
   Values values_;
 };
 
+constexpr AlterRights alter_rights{Right::incremental_alter_configs_cluster,
+                                   Right::incremental_alter_configs_topic,
+                                   Right::incremental_alter_configs_group};
+
 /// Nothing: the controller decides.
-std::optional<Problem> decide(const Services& services, const Resource& resource, bool validate_only) {
+std::optional<Problem> decide(const Services& services, const Rights& rights, const Resource& resource,
+                              bool validate_only) {
   if (auto problem = config_entries_problem(
           resource.configs, [](const Config& config) { return operation_of(config) != Operation::remove; }))
+    return problem;
+  if (auto problem = alteration_denied(rights, resource.resource_type, resource.resource_name, alter_rights))
     return problem;
   switch (static_cast<ConfigResourceType>(resource.resource_type)) {
     case ConfigResourceType::broker_logger:
@@ -194,10 +201,12 @@ void warn_of_success(const IncrementalAlterConfigsRequest& request,
 
 void run(Call call, IncrementalAlterConfigsRequest request) {
   Decisions decisions;
+  const Rights rights = call.rights();
   const auto repeated = repeated_resources(request);
   for (std::size_t i = 0; i < request.resources.size(); ++i)
-    decisions.push_back(repeated[i] ? Problem(invalid_request("Each resource must appear at most once."))
-                                    : decide(call.services(), request.resources[i], request.validate_only));
+    decisions.push_back(repeated[i]
+                            ? Problem(invalid_request("Each resource must appear at most once."))
+                            : decide(call.services(), rights, request.resources[i], request.validate_only));
   IncrementalAlterConfigsRequest rest = undecided(request, decisions, call.services().node);
   cluster::ControllerGateway& controller = call.services().controller;
   // What was decoded borrows from the frame, which the callback keeps.

@@ -30,6 +30,14 @@ void answer_idempotent(Call call) {
 }  // namespace
 
 void InitProducerIdHandler::handle(Call call, Request request) {
+  const Rights rights = call.rights();
+  if (request.transactional_id) {
+    if (!rights.may(Right::init_producer_transactional_id, *request.transactional_id))
+      return call.reply(failed(ErrorCode::transactional_id_authorization_failed));
+  } else if (!rights.may(Right::init_producer_idempotent) &&
+             !rights.may_on_some(Right::init_producer_some_topic)) {
+    return call.reply(failed(ErrorCode::cluster_authorization_failed));
+  }
   if ((request.producer_id == -1) != (request.producer_epoch == -1))
     return call.reply(failed(ErrorCode::invalid_request));
   if (!request.transactional_id) return answer_idempotent(std::move(call));

@@ -33,6 +33,9 @@ JoinReply in_version(int16_t version, JoinReply reply) {
 
 void JoinGroupHandler::handle(Call call, Request request) {
   const int16_t version = call.version();
+  if (!call.rights().may(Right::join_group, request.group_id))
+    return call.reply(
+        in_version(version, coordinator::join_refused(ErrorCode::group_authorization_failed, "")));
   if (request.group_id.empty())
     return call.reply(
         in_version(version, coordinator::join_refused(ErrorCode::invalid_group_id, request.member_id)));

@@ -10,6 +10,8 @@ using protocol::LeaveGroupRequest;
 using protocol::LeaveGroupResponse;
 
 void LeaveGroupHandler::handle(Call call, Request request) {
+  if (!call.rights().may(Right::leave_group, request.group_id))
+    return call.reply(error_response<LeaveGroupResponse>(ErrorCode::group_authorization_failed));
   if (request.group_id.empty())
     return call.reply(error_response<LeaveGroupResponse>(ErrorCode::invalid_group_id));
   const std::string_view group = request.group_id;

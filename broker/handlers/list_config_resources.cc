@@ -45,6 +45,10 @@ void list(ConfigResourceType type, const metadata::MetadataImage& image, Respons
 
 Response ListConfigResourcesHandler::handle(Call& call, const Request& request) {
   Response response;
+  if (!call.rights().may(Right::list_config_resources)) {
+    response.error_code = to_wire(ErrorCode::cluster_authorization_failed);
+    return response;
+  }
   const auto image = call.services().metadata.current();
   if (call.version() == 0) {
     list(ConfigResourceType::client_metrics, *image, response);

@@ -61,13 +61,21 @@ ListGroupsResponse join(std::vector<std::expected<Listed, ErrorCode>>&& shards) 
 }  // namespace
 
 void ListGroupsHandler::handle(Call call, Request request) {
+  const Rights rights = call.rights();
+  const bool all = rights.may(Right::list_all_groups);
   coordinate_all<Listed>(
       std::move(call), std::move(request),
       [](coordinator::GroupShard& shard, const coordinator::RequestContext&, const Request& wanted,
          coordinator::Reply<Listed> reply) {
         return coordinator::Decision::answer(reply.with(list(shard, wanted)));
       },
-      [](const Request&, auto&& shards) { return join(std::move(shards)); });
+      [rights, all](const Request&, auto&& shards) {
+        auto response = join(std::move(shards));
+        if (!all)
+          std::erase_if(response.groups,
+                        [&](const auto& group) { return !rights.may(Right::list_group, group.group_id); });
+        return response;
+      });
 }
 
 }  // namespace barnabas::broker

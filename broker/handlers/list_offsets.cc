@@ -104,13 +104,27 @@ Named doubled(const ListOffsetsRequest& request) {
   return twice;
 }
 
-ListOffsetsResponse answer_all(Call& call, const ListOffsetsRequest& request) {
+void add_denied(const ListOffsetsRequest::ListOffsetsTopic& topic,
+                ListOffsetsResponse::ListOffsetsTopicResponse& result) {
+  for (const auto& wanted : topic.partitions) {
+    Answer& answer = result.partitions.emplace_back();
+    answer.partition_index = wanted.partition_index;
+    answer.error_code = to_wire(ErrorCode::topic_authorization_failed);
+    set(answer, no_offset, no_timestamp, no_leader_epoch);
+  }
+}
+
+ListOffsetsResponse answer_all(Call& call, const ListOffsetsRequest& request, const Rights& rights) {
   ListOffsetsResponse response;
   const Named twice = doubled(request);
   Named answered;
   for (const auto& topic : request.topics) {
     auto& result = response.topics.emplace_back();
     result.name = topic.name;
+    if (!rights.may(Right::list_offsets_topic, topic.name)) {
+      add_denied(topic, result);
+      continue;
+    }
     for (const auto& wanted : topic.partitions) {
       const std::pair name(topic.name.view(), wanted.partition_index);
       const bool is_double = twice.contains(name);
@@ -137,9 +151,11 @@ bool needs_disk(const ListOffsetsRequest& request) {
 }  // namespace
 
 void ListOffsetsHandler::handle(Call call, Request request) {
-  if (!needs_disk(request)) return call.reply(answer_all(call, request));
-  answer_from_disk_pool(std::move(call), std::move(request),
-                        [](Call& waiting, const Request& asked) { return answer_all(waiting, asked); });
+  const Rights rights = call.rights();
+  if (!needs_disk(request)) return call.reply(answer_all(call, request, rights));
+  answer_from_disk_pool(std::move(call), std::move(request), [rights](Call& waiting, const Request& asked) {
+    return answer_all(waiting, asked, rights);
+  });
 }
 
 }  // namespace barnabas::broker

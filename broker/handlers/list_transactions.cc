@@ -19,13 +19,16 @@ using Listed = std::vector<ListTransactionsResponse::TransactionState>;
 
 using Shards = std::vector<std::expected<Listed, ErrorCode>>;
 
-ListTransactionsResponse join(const TransactionFilter& filter, Shards&& shards) {
+ListTransactionsResponse join(const TransactionFilter& filter, const Rights& rights, Shards&& shards) {
   ListTransactionsResponse response;
   for (auto& listed : shards) {
     if (!listed && listed.error() != ErrorCode::not_coordinator)
       return error_response<ListTransactionsResponse>(listed.error());
     if (listed) std::ranges::move(*listed, std::back_inserter(response.transaction_states));
   }
+  std::erase_if(response.transaction_states, [&](const auto& transaction) {
+    return !rights.may(Right::list_transaction, transaction.transactional_id);
+  });
   for (const std::string_view state : filter.unknown_states())
     response.unknown_state_filters.push_back(protocol::String::view_of(state));
   return response;
@@ -37,11 +40,12 @@ void ListTransactionsHandler::handle(Call call, Request request) {
   auto wanted = TransactionFilter::of(request);
   if (!wanted) return call.reply(error_response<ListTransactionsResponse>(wanted.error()));
   const auto filter = std::make_shared<const TransactionFilter>(std::move(*wanted));
+  const Rights rights = call.rights();
   coordinate_all<Listed, TransactionShard>(
       std::move(call), std::move(request),
       [filter](TransactionShard& shard, const coordinator::RequestContext& context, const Request&,
                coordinator::Reply<Listed> reply) { return shard.list(context, *filter, std::move(reply)); },
-      [filter](const Request&, Shards&& listed) { return join(*filter, std::move(listed)); });
+      [filter, rights](const Request&, Shards&& listed) { return join(*filter, rights, std::move(listed)); });
 }
 
 }  // namespace barnabas::broker

@@ -1,6 +1,7 @@
 #include "broker/handlers/metadata.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "broker/handlers/topic_description.h"
@@ -16,13 +17,17 @@ using protocol::ErrorCode;
 using protocol::MetadataRequest;
 using protocol::MetadataResponse;
 
+constexpr auto topic_type = metadata::AclResourceType::topic;
+
 MetadataResponse::MetadataResponseTopic describe(const metadata::MetadataImage& image,
-                                                 const metadata::TopicImage& topic, bool with_operations) {
+                                                 const metadata::TopicImage& topic,
+                                                 const Rights* operations_of) {
   MetadataResponse::MetadataResponseTopic answer;
   answer.name = protocol::String(topic.name);
   answer.topic_id = topic.id;
   answer.is_internal = is_internal_topic(topic.name);
-  if (with_operations) answer.topic_authorized_operations = all_topic_operations;
+  if (operations_of != nullptr)
+    answer.topic_authorized_operations = operations_of->operations(topic_type, topic.name);
   answer.partitions.reserve(topic.partitions.size());
   for (int32_t i = 0; i < topic.partition_count(); ++i) {
     describe_partition(image, *topic.partition(PartitionIndex{i}), i, answer.partitions.emplace_back());
@@ -31,15 +36,17 @@ MetadataResponse::MetadataResponseTopic describe(const metadata::MetadataImage& 
 }
 
 MetadataResponse::MetadataResponseTopic failed_topic(const MetadataRequest::MetadataRequestTopic& wanted,
-                                                     ErrorCode error, bool with_operations) {
+                                                     ErrorCode error, const Rights* operations_of) {
   MetadataResponse::MetadataResponseTopic answer;
   answer.error_code = to_wire(error);
   answer.topic_id = wanted.topic_id;
   answer.name = std::nullopt;
   if (error == ErrorCode::unknown_topic_id) return answer;
   answer.name = wanted.name;
-  if (wanted.name) answer.is_internal = is_internal_topic(*wanted.name);
-  if (with_operations) answer.topic_authorized_operations = all_topic_operations;
+  if (wanted.name && error != ErrorCode::topic_authorization_failed)
+    answer.is_internal = is_internal_topic(*wanted.name);
+  if (operations_of != nullptr && wanted.name && error != ErrorCode::topic_authorization_failed)
+    answer.topic_authorized_operations = operations_of->operations(topic_type, *wanted.name);
   return answer;
 }
 
@@ -74,9 +81,18 @@ ErrorCode error_for_missing(const MetadataRequest::MetadataRequestTopic& wanted)
   return ErrorCode::unknown_topic_or_partition;
 }
 
-void add_requested(const metadata::MetadataImage& image, const MetadataRequest& request,
-                   MetadataResponse& response) {
-  const bool with_operations = request.include_topic_authorized_operations;
+/// Whether there is a name to ask for a right on: an id that nobody has reveals nothing.
+bool wanted_is_known(const MetadataRequest::MetadataRequestTopic& wanted, const metadata::TopicImage* topic) {
+  return topic != nullptr || (wanted.name && wanted.topic_id.is_zero());
+}
+
+/// The names that would have to be made for the request, and may not be by its sender: who may not know of a
+/// topic is not among them.
+using NotCreated = std::set<std::string_view>;
+
+void add_requested(const metadata::MetadataImage& image, const MetadataRequest& request, const Rights& rights,
+                   const NotCreated& not_created, MetadataResponse& response) {
+  const Rights* operations_of = request.include_topic_authorized_operations ? &rights : nullptr;
   std::set<const metadata::TopicImage*> described;
   std::set<std::pair<std::string_view, Uuid>> failed;
   std::vector<MetadataResponse::MetadataResponseTopic> failures;
@@ -86,18 +102,38 @@ void add_requested(const metadata::MetadataImage& image, const MetadataRequest& 
     const auto* topic = !wanted.topic_id.is_zero() ? image.topic(wanted.topic_id)
                         : wanted.name              ? image.topic(wanted.name->view())
                                                    : nullptr;
-    if (topic != nullptr) {
-      if (described.insert(topic).second) response.topics.push_back(describe(image, *topic, with_operations));
+    const std::string_view name = topic != nullptr ? topic->name
+                                  : wanted.name    ? wanted.name->view()
+                                                   : std::string_view();
+    if (topic != nullptr && described.contains(topic)) continue;
+    if (!failed.contains({name, wanted.topic_id}) && wanted_is_known(wanted, topic) &&
+        !rights.may(Right::metadata_topic, name)) {
+      failed.emplace(name, wanted.topic_id);
+      auto& denied =
+          failures.emplace_back(failed_topic(wanted, ErrorCode::topic_authorization_failed, nullptr));
+      if (!wanted.topic_id.is_zero()) denied.name = std::nullopt;
       continue;
     }
-    const std::string_view name = wanted.name ? wanted.name->view() : std::string_view();
-    if (failed.emplace(name, wanted.topic_id).second)
-      failures.push_back(failed_topic(wanted, error_for_missing(wanted), with_operations));
+    if (topic != nullptr && !failed.contains({name, wanted.topic_id})) {
+      described.insert(topic);
+      response.topics.push_back(describe(image, *topic, operations_of));
+      continue;
+    }
+    if (!failed.emplace(name, wanted.topic_id).second) continue;
+    if (not_created.contains(name)) {
+      auto& denied =
+          failures.emplace_back(failed_topic(wanted, ErrorCode::topic_authorization_failed, nullptr));
+      denied.is_internal = is_internal_topic(name);
+    } else {
+      failures.push_back(failed_topic(wanted, error_for_missing(wanted), operations_of));
+    }
   }
   std::ranges::move(failures, std::back_inserter(response.topics));
 }
 
-MetadataResponse make_response(const Call& call, const MetadataRequest& request) {
+MetadataResponse make_response(const Call& call, const MetadataRequest& request,
+                               const NotCreated& not_created = {}) {
+  const Rights rights = call.rights();
   const auto image = call.services().metadata.current();
   MetadataResponse response;
   for (const BrokerAddress& address : broker_addresses(call, *image)) {
@@ -110,29 +146,42 @@ MetadataResponse make_response(const Call& call, const MetadataRequest& request)
   response.cluster_id = protocol::String(call.services().cluster_id);
   response.controller_id = call.services().node.value();
   if (call.version() >= 8 && call.version() <= 10 && request.include_cluster_authorized_operations)
-    response.cluster_authorized_operations = all_cluster_operations;
+    response.cluster_authorized_operations = cluster_operations(rights, Right::metadata_cluster);
   const bool all = !request.topics || (call.version() == 0 && request.topics->empty());
   if (!all) {
-    add_requested(*image, request, response);
+    add_requested(*image, request, rights, not_created, response);
     return response;
   }
   response.topics.reserve(image->topics_by_name.size());
+  const Rights* operations_of = request.include_topic_authorized_operations ? &rights : nullptr;
   for (const auto& topic : image->topics_by_name)
-    response.topics.push_back(describe(*image, *topic, request.include_topic_authorized_operations));
+    if (rights.may(Right::metadata_all_topics, topic->name))
+      response.topics.push_back(describe(*image, *topic, operations_of));
   return response;
 }
 
 /// The topics that have to be made first; nothing to do when it names none.
-protocol::CreateTopicsRequest missing_topics(const Call& call, const MetadataRequest& request) {
+protocol::CreateTopicsRequest missing_topics(const Call& call, const MetadataRequest& request,
+                                             NotCreated& not_created) {
   protocol::CreateTopicsRequest create;
   if (!request.topics || !request.allow_auto_topic_creation || !call.services().auto_create_topics ||
       names_an_id(request)) {
     return create;
   }
   const auto image = call.services().metadata.current();
+  const Rights rights = call.rights();
+  std::optional<bool> anywhere;
   std::set<std::string_view> names;
   for (const auto& wanted : *request.topics) {
     if (!wanted.name || !wanted.topic_id.is_zero() || image->topic(wanted.name->view()) != nullptr) continue;
+    if (names.contains(wanted.name->view())) continue;
+    // Who may not know of the topic is told so with the answer.
+    if (rights.limited() && !rights.may(Right::metadata_missing_topic, *wanted.name)) continue;
+    if (!anywhere) anywhere = rights.may(Right::metadata_create_anywhere);
+    if (!*anywhere && !rights.may(Right::metadata_create_topic, *wanted.name)) {
+      not_created.insert(*wanted.name);
+      continue;
+    }
     // Internal topics are made by what needs them, with settings of their own.
     if (is_internal_topic(*wanted.name) || metadata::topic_name_problem(*wanted.name)) continue;
     if (names.insert(*wanted.name).second) {
@@ -149,8 +198,9 @@ protocol::CreateTopicsRequest missing_topics(const Call& call, const MetadataReq
 
 void MetadataHandler::handle(Call call, Request request) {
   if (uses_ids_too_early(call, request)) return call.reply(refuse(request));
-  auto create = missing_topics(call, request);
-  if (create.topics.empty()) return call.reply(make_response(call, request));
+  NotCreated not_created;
+  auto create = missing_topics(call, request, not_created);
+  if (create.topics.empty()) return call.reply(make_response(call, request, not_created));
   auto* loop = call.connection().loop;
   cluster::ControllerGateway& controller = call.services().controller;
   // Topics that Metadata makes are counted, and beyond the quota not made: the answer then says that they are
@@ -158,11 +208,12 @@ void MetadataHandler::handle(Call call, Request request) {
   auto quota = mutation_quota(call, 0);
   controller.create_topics(
       std::move(create),
-      [loop, call = std::move(call),
-       request = std::move(request)](const protocol::CreateTopicsResponse&) mutable {
+      [loop, call = std::move(call), request = std::move(request),
+       not_created = std::move(not_created)](const protocol::CreateTopicsResponse&) mutable {
         // Whatever became of them: the image says it best.
-        loop->post([call = std::move(call), request = std::move(request)]() mutable {
-          call.reply(make_response(call, request));
+        loop->post([call = std::move(call), request = std::move(request),
+                    not_created = std::move(not_created)]() mutable {
+          call.reply(make_response(call, request, not_created));
         });
       },
       quota);

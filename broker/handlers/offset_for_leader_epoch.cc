@@ -31,13 +31,17 @@ ErrorCode answer_partition(Call& call, std::string_view topic,
 
 OffsetForLeaderEpochResponse OffsetForLeaderEpochHandler::handle(Call& call, const Request& request) {
   OffsetForLeaderEpochResponse response;
+  const Rights rights = call.rights();
+  const bool all = rights.may(Right::offset_for_leader_epoch_as_broker);
   for (const auto& topic : request.topics) {
     auto& result = response.topics.emplace_back();
     result.topic = topic.topic;
+    const bool allowed = all || rights.may(Right::offset_for_leader_epoch_topic, topic.topic);
     for (const auto& wanted : topic.partitions) {
       auto& answer = result.partitions.emplace_back();
       answer.partition = wanted.partition;
-      answer.error_code = static_cast<int16_t>(answer_partition(call, topic.topic, wanted, answer));
+      answer.error_code = to_wire(allowed ? answer_partition(call, topic.topic, wanted, answer)
+                                          : ErrorCode::topic_authorization_failed);
     }
   }
   return response;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <set>
 
 #include "broker/error_map.h"
 #include "broker/handlers/produce_transaction.h"
@@ -99,11 +100,30 @@ ReplicaManager::Found find_partition(const Call& call, const ProduceRequest::Top
                                                : replicas.find(topic.name, index);
 }
 
+/// The elements of a request whose topics its sender may not write to; looked at once for each.
+using DeniedTopics = std::set<const ProduceRequest::TopicProduceData*>;
+
+DeniedTopics denied_topics(const Call& call, const ProduceRequest& request, const Rights& rights) {
+  DeniedTopics denied;
+  if (!rights.limited()) return denied;
+  const bool by_id = call.version() >= first_version_by_id;
+  const auto image = call.services().metadata.current();
+  for (const auto& topic : request.topic_data) {
+    const auto* known = by_id ? image->topic(topic.topic_id) : nullptr;
+    if (by_id && known == nullptr) continue;  // an id that nobody has reveals nothing
+    const std::string_view name = by_id ? std::string_view(known->name) : topic.name.view();
+    if (!rights.may(Right::produce_topic, name, topic.partition_data.size())) denied.insert(&topic);
+  }
+  return denied;
+}
+
 class Produce {
  public:
-  Produce(Call& call, const ProduceRequest& request, const ProduceTransaction& transaction)
+  Produce(Call& call, const ProduceRequest& request, const ProduceTransaction& transaction,
+          const DeniedTopics& denied)
       : call_(call),
         request_(request),
+        denied_(denied),
         transaction_(transaction),
         now_(wall_clock_now()),
         wait_for_disk_(request.acks == -1) {}
@@ -136,6 +156,8 @@ class Produce {
   void append(const ProduceRequest::TopicProduceData& topic, const ProduceRequest::PartitionProduceData& data,
               PartitionAnswer& answer) {
     if (transaction_.refused() != ErrorCode::none) return set_error(answer, transaction_.refused());
+    if (!denied_.empty() && denied_.contains(&topic))
+      return set_error(answer, ErrorCode::topic_authorization_failed);
     auto found = find_partition(call_, topic, PartitionIndex{data.index});
     if (!found.partition) return set_error(answer, found.error);
     const ProduceTransaction::Verdict& verdict = transaction_.verdict(nth_);
@@ -180,6 +202,7 @@ class Produce {
 
   Call& call_;
   const ProduceRequest& request_;
+  const DeniedTopics& denied_;
   const ProduceTransaction& transaction_;
   const TimestampMs now_;
   const bool wait_for_disk_;
@@ -199,7 +222,8 @@ Instant deadline_of(const Call& call, int32_t timeout_ms) {
 void answer_when_durable(Call call, ProduceResponse response, std::vector<DurableWait> waits,
                          Instant deadline) {
   call.release_frame();
-  // What a client over its quota sends behind is not begun: one request too much is the most that it gets through.
+  // What a client over its quota sends behind is not begun: one request too much is the most that it gets
+  // through.
   if (call.throttle_time_ms() == 0) call.allow_next();
   auto pending = std::make_shared<PendingProduce>(std::move(call), std::move(response));
   pending->remaining.fetch_add(static_cast<int>(waits.size()), std::memory_order_relaxed);
@@ -213,10 +237,11 @@ void answer_when_durable(Call call, ProduceResponse response, std::vector<Durabl
   pending->finish_one();
 }
 
-void append_and_answer(Call call, const ProduceRequest& request, const ProduceTransaction& transaction) {
+void append_and_answer(Call call, const ProduceRequest& request, const ProduceTransaction& transaction,
+                       const DeniedTopics& denied) {
   const int16_t acks = request.acks;
   const Instant deadline = deadline_of(call, request.timeout_ms);
-  Produce produce(call, request, transaction);
+  Produce produce(call, request, transaction, denied);
   ProduceResponse response = produce.run();
   charge_bytes(call);
   if (acks == 0) {
@@ -234,17 +259,18 @@ struct UnverifiedProduce {
   Call call;
   ProduceRequest request;
   ProduceTransaction transaction;
+  DeniedTopics denied;  ///< elements of `request`, which keep their place when it is moved
 };
 
 void append_when_verified(TransactionVerifier& verifier, Call call, ProduceRequest request,
-                          ProduceTransaction transaction) {
+                          ProduceTransaction transaction, DeniedTopics denied) {
   auto question = transaction.question();
-  const auto waiting =
-      std::make_shared<UnverifiedProduce>(std::move(call), std::move(request), std::move(transaction));
+  const auto waiting = std::make_shared<UnverifiedProduce>(std::move(call), std::move(request),
+                                                           std::move(transaction), std::move(denied));
   verifier.verify(std::move(question), [waiting](TransactionVerifier::Verified verified) {
     waiting->call.connection().loop->post([waiting, verified = std::move(verified)] {
       waiting->transaction.answered(verified);
-      append_and_answer(std::move(waiting->call), waiting->request, waiting->transaction);
+      append_and_answer(std::move(waiting->call), waiting->request, waiting->transaction, waiting->denied);
     });
   });
 }
@@ -253,14 +279,17 @@ void append_when_verified(TransactionVerifier& verifier, Call call, ProduceReque
 
 void ProduceHandler::handle(Call call, Request request) {
   const Services& services = call.services();
+  const Rights rights = call.rights();
+  auto denied = denied_topics(call, request, rights);
   const auto find = [&](const ProduceTransaction::Topic& topic, PartitionIndex index) {
-    return find_partition(call, topic, index).partition;
+    return denied.contains(&topic) ? nullptr : find_partition(call, topic, index).partition;
   };
-  ProduceTransaction transaction(request, {.version = call.version(), .verify = services.verify_transactions},
-                                 find, wall_clock_now());
-  if (!transaction.must_ask()) return append_and_answer(std::move(call), request, transaction);
+  ProduceTransaction transaction(
+      request, {.version = call.version(), .verify = services.verify_transactions}, find, wall_clock_now(),
+      [&](std::string_view id) { return rights.may(Right::produce_transactional_id, id); });
+  if (!transaction.must_ask()) return append_and_answer(std::move(call), request, transaction, denied);
   append_when_verified(services.transaction_verifier, std::move(call), std::move(request),
-                       std::move(transaction));
+                       std::move(transaction), std::move(denied));
 }
 
 }  // namespace barnabas::broker

@@ -42,10 +42,10 @@ std::string message_of(ErrorCode told, ErrorCode error) {
 }  // namespace
 
 ProduceTransaction::ProduceTransaction(const ProduceRequest& request, const Rules& rules, const Find& find,
-                                       TimestampMs now)
+                                       TimestampMs now, const MayUse& may_use)
     : rules_(rules) {
   if (!find_producer(request)) return;
-  if (!request.transactional_id) {
+  if (!request.transactional_id || (may_use && !may_use(*request.transactional_id))) {
     refused_ = ErrorCode::transactional_id_authorization_failed;
     return;
   }

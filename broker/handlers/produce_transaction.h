@@ -39,11 +39,14 @@ class ProduceTransaction {
     storage::TransactionCheck check = {};
   };
 
-  ProduceTransaction(const protocol::ProduceRequest& request, const Rules& rules, const Find& find,
-                     TimestampMs now);
+  /// Whether the sender may use a transactional id.
+  using MayUse = std::function<bool(std::string_view transactional_id)>;
 
-  /// The error of the whole request: a transactional batch without transactional id (Kafka asks for the right
-  /// to use it), or with several producers.
+  ProduceTransaction(const protocol::ProduceRequest& request, const Rules& rules, const Find& find,
+                     TimestampMs now, const MayUse& may_use = {});
+
+  /// The error of the whole request: a transactional batch without a transactional id that the sender may
+  /// use, or with several producers.
   protocol::ErrorCode refused() const { return refused_; }
   bool must_ask() const { return !asked_.empty(); }
   /// For TransactionVerifier; owns what it names.

@@ -11,16 +11,18 @@ using protocol::SyncGroupRequest;
 
 constexpr int16_t protocol_required_since = 5;
 
-ErrorCode validate(int16_t version, const SyncGroupRequest& request) {
+ErrorCode validate(const Call& call, const SyncGroupRequest& request) {
+  const int16_t version = call.version();
   if (version >= protocol_required_since && (!request.protocol_type || !request.protocol_name))
     return ErrorCode::inconsistent_group_protocol;
+  if (!call.rights().may(Right::sync_group, request.group_id)) return ErrorCode::group_authorization_failed;
   return request.group_id.empty() ? ErrorCode::invalid_group_id : ErrorCode::none;
 }
 
 }  // namespace
 
 void SyncGroupHandler::handle(Call call, Request request) {
-  if (const ErrorCode error = validate(call.version(), request); error != ErrorCode::none)
+  if (const ErrorCode error = validate(call, request); error != ErrorCode::none)
     return call.reply(coordinator::sync_refused(error));
   const std::string_view group = request.group_id;
   coordinate(std::move(call), std::move(request), group, &coordinator::GroupShard::sync_group,

@@ -8,6 +8,11 @@ bool is_internal_topic(std::string_view name) {
   return name == "__consumer_offsets" || name == "__transaction_state" || name == "__share_group_state";
 }
 
+int32_t cluster_operations(const Rights& rights, Right describe) {
+  if (!rights.may(describe)) return 0;
+  return rights.operations(metadata::AclResourceType::cluster, metadata::cluster_resource_name);
+}
+
 std::vector<int32_t> numbers(const std::vector<NodeId>& nodes) {
   std::vector<int32_t> result;
   result.reserve(nodes.size());

@@ -10,19 +10,16 @@
 
 namespace barnabas::broker {
 
-/// What a user without restrictions may do, as the bit fields of answers say it: to the cluster, a topic, a
-/// group.
-inline constexpr int32_t all_cluster_operations = 8096;
-inline constexpr int32_t all_topic_operations = 3576;
-inline constexpr int32_t all_group_operations = 3400;
-
-/// For answers about groups: those that are there allow everything.
+/// For answers about groups: what may be done with those that are there.
 template <class Group>
-void allow_all_operations(std::vector<Group>& groups) {
+void add_operations(std::vector<Group>& groups, const Rights& rights) {
   for (Group& group : groups)
     if (group.error_code == to_wire(protocol::ErrorCode::none))
-      group.authorized_operations = all_group_operations;
+      group.authorized_operations = rights.operations(metadata::AclResourceType::group, group.group_id);
 }
+
+/// For answers about the cluster: nothing, for those who may not even look at it.
+int32_t cluster_operations(const Rights& rights, Right describe);
 
 /// Topics that belong to the broker itself.
 bool is_internal_topic(std::string_view name);

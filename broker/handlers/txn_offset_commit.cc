@@ -1,6 +1,7 @@
 #include "broker/handlers/txn_offset_commit.h"
 
 #include "broker/handlers/coordinate.h"
+#include "broker/handlers/denied_topics.h"
 #include "broker/transaction_verifier.h"
 #include "coordinator/offset_commit.h"
 
@@ -36,6 +37,15 @@ class Commit : public std::enable_shared_from_this<Commit> {
       : services_(call.services()),
         image_(services_.metadata.current()),
         call_(std::move(call), std::move(request)) {}
+
+  /// Topics that are not in the request any more, since its sender may not read them.
+  void add_denied(std::vector<TxnOffsetCommitRequest::TxnOffsetCommitRequestTopic> denied) {
+    if (denied.empty()) return;
+    call_.finish_with([denied = std::move(denied)](TxnOffsetCommitResponse& response) {
+      for (const auto& topic : denied)
+        add_failed_topic(response.topics, topic, ErrorCode::topic_authorization_failed);
+    });
+  }
 
   void begin() {
     const TxnOffsetCommitRequest& request = call_.request;
@@ -115,7 +125,25 @@ class Commit : public std::enable_shared_from_this<Commit> {
 }  // namespace
 
 void TxnOffsetCommitHandler::handle(Call call, Request request) {
-  std::make_shared<Commit>(std::move(call), std::move(request))->begin();
+  const Rights rights = call.rights();
+  const auto refuse_all = [&](ErrorCode error) {
+    TxnOffsetCommitResponse response;
+    for (const auto& topic : request.topics) add_failed_topic(response.topics, topic, error);
+    call.reply(response);
+  };
+  if (!rights.may(Right::txn_offset_commit_transactional_id, request.transactional_id))
+    return refuse_all(ErrorCode::transactional_id_authorization_failed);
+  if (!rights.may(Right::txn_offset_commit_group, request.group_id))
+    return refuse_all(ErrorCode::group_authorization_failed);
+  const bool by_id = call.version() >= coordinator::txn_offset_commit_first_with_topic_ids;
+  const auto image = call.services().metadata.current();
+  auto denied = take_out(request.topics, [&](const auto& topic) {
+    const auto name = name_of_topic(topic, by_id, *image);
+    return name && !rights.may(Right::txn_offset_commit_topic, *name);
+  });
+  const auto commit = std::make_shared<Commit>(std::move(call), std::move(request));
+  commit->add_denied(std::move(denied));
+  commit->begin();
 }
 
 }  // namespace barnabas::broker

@@ -45,14 +45,15 @@ Written answer_of(int64_t producer_id, const MarkerWriter::Results& results) {
   return written;
 }
 
-/// Nobody has such an id or epoch: nothing is to be written.
-std::optional<MarkerWriter::Results> refused(const coordinator::TransactionMarkers& markers) {
-  if (markers.producer_id.value() >= 0 && markers.producer_epoch.value() >= 0) return std::nullopt;
+/// Nobody has such an id or epoch, or the sender may not: nothing is to be written.
+std::optional<MarkerWriter::Results> refused(const coordinator::TransactionMarkers& markers, bool allowed) {
+  if (allowed && markers.producer_id.value() >= 0 && markers.producer_epoch.value() >= 0) return std::nullopt;
+  const auto error =
+      allowed ? protocol::ErrorCode::invalid_request : protocol::ErrorCode::cluster_authorization_failed;
   MarkerWriter::Results results;
   for (const auto& [topic, partitions] : markers.partitions)
     for (const int32_t partition : partitions)
-      results.push_back(
-          {.topic = topic, .partition = partition, .error = protocol::ErrorCode::invalid_request});
+      results.push_back({.topic = topic, .partition = partition, .error = error});
   return results;
 }
 
@@ -67,13 +68,15 @@ WriteTxnMarkersResponse join(const WriteTxnMarkersRequest&, std::vector<Written>
 void WriteTxnMarkersHandler::handle(Call call, Request request) {
   MarkerWriter& writer = call.services().transactions.markers();
   const std::size_t count = request.markers.size();
+  const Rights rights = call.rights();
+  const bool allowed = rights.may(Right::write_markers_alter) || rights.may(Right::write_markers_as_broker);
   const auto answer = std::make_shared<JoinedAnswer<Request, Written, decltype(&join)>>(
       std::move(call), std::move(request), count, &join);
   const auto& markers = answer->call.request.markers;
   for (std::size_t i = 0; i < count; ++i) {
     const int64_t id = markers[i].producer_id;
     const auto asked = markers_of(markers[i]);
-    if (const auto results = refused(asked)) {
+    if (const auto results = refused(asked, allowed)) {
       answer->put(i, answer_of(id, *results));
       continue;
     }

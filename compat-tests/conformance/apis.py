@@ -71,6 +71,13 @@ SECURITY = {
     "AlterUserScramCredentials": (51, 0, 0),
 }
 
+# Of access control.
+ACCESS_CONTROL = {
+    "DescribeAcls": (29, 1, 3),
+    "CreateAcls": (30, 1, 3),
+    "DeleteAcls": (31, 1, 3),
+}
+
 # Produce 0 to 2 are announced for the sake of old clients' negotiation, but sending one closes the connection.
 PRODUCE_FIRST_SERVED = 3
 PRODUCE_FIRST_WITH_TOPIC_ID = 13
@@ -81,7 +88,7 @@ FETCH_FIRST_WITH_TOPIC_ID = 13
 
 def versions(api):
     """Every version that is served."""
-    _, first, last = (ANNOUNCED | GROUPS | TRANSACTIONS | SECURITY)[api]
+    _, first, last = (ANNOUNCED | GROUPS | TRANSACTIONS | SECURITY | ACCESS_CONTROL)[api]
     return range(PRODUCE_FIRST_SERVED if api == "Produce" else first, last + 1)
 
 

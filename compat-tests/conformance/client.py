@@ -18,8 +18,10 @@ class ConnectionClosed(Exception):
 class Connection:
     """Context manager over one TCP connection; answers are matched with requests in order."""
 
-    def __init__(self, address, timeout=TIMEOUT_S, client_id="conformance", receive_buffer=None):
+    def __init__(self, address, timeout=TIMEOUT_S, client_id="conformance", receive_buffer=None, source=None):
         self.socket = socket.socket(socket.AF_INET)
+        if source:
+            self.socket.bind((source, 0))
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(timeout)

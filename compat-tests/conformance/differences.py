@@ -14,6 +14,11 @@ _TABLE = {
     # A body that cannot be read as the newest request header's tags: Kafka closes, but an unknown version's layout is
     # nobody's to judge. Extra (version, body) pairs that are answered.
     "api-versions-any-body": {"kafka": (), "barnabas": ((99, b"arbitrary"), (6, b""), (7, b"\xff" * 40))},
+    # Answers to one without rights, by what was asked.
+    "authorization": {"kafka": {}, "barnabas": {}},
+    "authorization-rights": {"kafka": {}, "barnabas": {}},
+    # Entries of kinds that only filters have: Kafka's own code throws.
+    "acl-of-any-kind": {"kafka": (codes.UNKNOWN_SERVER_ERROR,), "barnabas": (codes.INVALID_REQUEST,)},
     # Kafka never answers a produce whose records are null.
     "produce-null-records": {"kafka": None, "barnabas": codes.INVALID_RECORD},
     # Kafka's brokers learn of a topic a little later than its controller.

@@ -373,15 +373,18 @@ class Refusals(MovingTest):
 
     def test_settings_that_protect_what_barnabas_could_not(self):
         node = self.node()
+        guard = {"authorizer.class.name": "org.example.Guard"}
         for settings, named in (
-                (AUTHORIZER, "authorizer.class.name"),
+                (guard, "authorizer.class.name"),
                 ({"process.roles": "broker"}, "process.roles=broker"),
                 ({"process.roles": "controller"}, "process.roles=controller"),
                 ({"controller.quorum.voters": "1@a:1,2@b:2"}, "controller.quorum.voters"),
                 ({"remote.log.storage.system.enable": "true"}, "remote.log.storage.system.enable")):
             with self.subTest(named):
                 self.assertIn(named, self.refusal(node, **settings))
-        node.start("barnabas", ["--override", "authorizer.class.name="], node.write_properties(**AUTHORIZER))
+        node.start("barnabas", ["--override", "authorizer.class.name="], node.write_properties(**guard))
+        node.stop()
+        node.start("barnabas", [], node.write_properties(**AUTHORIZER))
         node.stop()
 
     def test_directories_that_wait_for_the_controllers_of_others(self):
