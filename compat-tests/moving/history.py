@@ -168,13 +168,23 @@ def set_configs(client):
     raw.alter_configs(client, raw.GROUP_CONFIG, "readers", {"consumer.session.timeout.ms": "50000"})
 
 
+PASSWORDS = {"alice": "wonderland", "bob": "builder"}
+MORE_PASSWORDS = {"carol": "christmas"}
+
+
 def protect(client):
     """Needs an authorizer."""
     raw.create_acl(client, "User:alice", "secret-")
     raw.create_acl(client, "User:bob", "secret-", permission=2)
-    raw.set_scram(client, "alice", "wonderland")
-    raw.set_scram(client, "bob", "builder", iterations=8192)
+    raw.set_scram(client, "alice", PASSWORDS["alice"])
+    raw.set_scram(client, "bob", PASSWORDS["bob"], iterations=8192)
     raw.set_quota(client, "alice", "producer_byte_rate", 1e6)
+
+
+def protect_more(client):
+    raw.create_acl(client, "User:carol", "secret-", operation=4)
+    raw.set_scram(client, "carol", MORE_PASSWORDS["carol"])
+    raw.set_quota(client, "carol", "consumer_byte_rate", 2e6)
 
 
 def await_compaction(node, topics):

@@ -165,17 +165,26 @@ class Moves(MovingTest):
 
     def first_barnabas(self, node):
         self.snapshots = set(node.metadata_log.glob("*.checkpoint"))
-        client = self.start_barnabas(
-            node, properties_path=node.write_properties("sasl.properties", **sasl_login.settings(node)))
-        sasl_login.check(self, node)
+        client = self.start_barnabas(node, properties_path=self.protected)
         self.assert_same(self.before, view.whole(client))
         self.assertEqual(self.epochs, self.ends_of_epochs(client))
+        self.assert_protected(node, client)
         history.check_with_a_client(self, node)
         self.assert_producers_go_on(client)
         self.work_on_barnabas(client)
         raw.await_true(lambda: set(node.metadata_log.glob("*.checkpoint")) - self.snapshots, "a metadata snapshot")
         self.before = view.whole(client)
         self.stop(node)
+
+    def assert_protected(self, node, client):
+        """As it was, and a further user with a right and a quota is there from now on."""
+        self.assertEqual(self.acls, raw.acls(client))
+        self.assertEqual(self.scram_users, raw.scram_users(client))
+        self.assertEqual(self.quotas, raw.quotas(client))
+        sasl_login.check(self, node)
+        history.protect_more(client)
+        sasl_login.check(self, node, history.MORE_PASSWORDS)
+        self.acls, self.scram_users, self.quotas = raw.acls(client), raw.scram_users(client), raw.quotas(client)
 
     def assert_producers_go_on(self, client):
         for name in ("steady", "late"):
@@ -222,11 +231,11 @@ class Moves(MovingTest):
         self.kept_configs = view.kept_configs(client)
 
     def third_kafka(self, node):
-        """Moved out: everything is there, also what Barnabas only kept; then the open transactions end."""
+        """Moved out: everything is there, also what Barnabas added for its users; then the open transactions end."""
         client = self.start_kafka(node, properties_path=self.protected)
         self.assert_same(self.before, view.whole(client))
         self.assert_kept(client)
-        sasl_login.check(self, node)
+        sasl_login.check(self, node, history.PASSWORDS | history.MORE_PASSWORDS)
         self.made["to-commit"].end(client, commit=True)
         self.made["to-abort"].end(client, commit=False)
         raw.Transactional(client, "to-fence")
