@@ -12,6 +12,7 @@
 #include "app/listeners.h"
 #include "app/scram_argument.h"
 #include "base/clock.h"
+#include "base/uuid.h"
 #include "cluster/format.h"
 #include "io/posix_disk.h"
 #include "storage/log_directories.h"
@@ -106,8 +107,8 @@ int format_main(std::span<const char* const> arguments, std::ostream& out, std::
   app.add_option("-c,--config", result.config, "server.properties, with Kafka's names")
       ->required()
       ->type_name("FILE");
-  app.add_option("-t,--cluster-id", result.cluster_id, "the id of the cluster: 22 letters, digits, - and _")
-      ->required()
+  app.add_option("-t,--cluster-id", result.cluster_id,
+                 "the id of the cluster, 22 letters, digits, - and _; a new one when it is not given")
       ->type_name("ID");
   app.add_option("-S,--add-scram", result.scram,
                  "a user, repeatable: 'SCRAM-SHA-256=[name=alice,password=alice-secret]' or "
@@ -124,6 +125,7 @@ int format_main(std::span<const char* const> arguments, std::ostream& out, std::
   } catch (const CLI::ParseError& error) {
     return app.exit(error, out, err) == 0 ? 0 : 2;
   }
+  if (app.count("--cluster-id") == 0) result.cluster_id = Uuid::random().to_string();
   if (!is_cluster_id(result.cluster_id)) {
     err << "barnabas format: --cluster-id: expected letters, digits, - and _\n";
     return 2;
