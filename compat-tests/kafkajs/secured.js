@@ -6,7 +6,9 @@ const { Kafka, logLevel } = require('kafkajs')
 
 const TIMEOUT_MS = 30000
 const TOPIC_AUTHORIZATION_FAILED = 29
-const ILLEGAL_SASL_STATE = 34 // it takes the challenge that tells of a bad token for the end, and goes on
+// It takes the challenge that tells of a bad token for the end, and goes on. Then it is told so, or cut off.
+const ILLEGAL_SASL_STATE = 34
+const CUT_OFF = ['KafkaJSConnectionError', 'KafkaJSConnectionClosedError']
 const ways = JSON.parse(fs.readFileSync(process.argv[2], 'utf8'))
 const read = path => fs.readFileSync(path, 'utf8')
 
@@ -68,7 +70,7 @@ const meaning = error => {
     if (at.code === TOPIC_AUTHORIZATION_FAILED) return 'denied'
     if (at.code === ILLEGAL_SASL_STATE) return 'refused'
     // A certificate that is refused shows as a connection that failed.
-    if (at.name === 'KafkaJSSASLAuthenticationError' || at.name === 'KafkaJSConnectionError') return 'refused'
+    if (at.name === 'KafkaJSSASLAuthenticationError' || CUT_OFF.includes(at.name)) return 'refused'
   }
   return 'error'
 }
