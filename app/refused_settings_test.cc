@@ -70,7 +70,7 @@ TEST(RefusedSettings, principals_are_made_as_kafka_makes_them) {
 }
 
 TEST(RefusedSettings, kafkas_own_authorizer_is_served_and_its_super_users_are_looked_at) {
-  const std::string standard(security::standard_authorizer_class);
+  const char* standard = security::standard_authorizer_class.data();
   EXPECT_EQ(refusal({{"authorizer.class.name", standard}, {"super.users", "User:admin;User:CN=x"}}), "");
   const std::string bad = refusal({{"authorizer.class.name", standard}, {"super.users", "admin"}});
   EXPECT_NE(bad.find("super.users"), std::string::npos) << bad;

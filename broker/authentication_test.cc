@@ -29,7 +29,7 @@ class Target final : public network::ReplyTarget {
   void on_reply(uint64_t, network::OutgoingFrame, network::AfterReply after) override {
     settled.set_value({true, after.close, after.reason});
   }
-  void on_no_reply(uint64_t) override { settled.set_value({}); }
+  void on_no_reply(uint64_t, network::AfterReply) override { settled.set_value({}); }
   void on_close(uint64_t, std::string reason) override {
     settled.set_value({false, true, std::move(reason)});
   }
