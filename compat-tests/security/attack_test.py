@@ -14,13 +14,16 @@ import random
 import resource
 import selectors
 import socket
+import ssl
 import struct
 import sys
+import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "harness"), str(HERE.parent / "conformance")]
 
+import certificates  # noqa: E402
 import suite  # noqa: E402
 from base import Client, eventually  # noqa: E402
 from broker import HOST, Broker  # noqa: E402
@@ -60,6 +63,17 @@ def idle_connections(port, begun, count=IDLE_CONNECTIONS):
     return peers
 
 
+def idle_encrypted_connections(port, begun, count=1000):
+    raise_limit()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    peers = [context.wrap_socket(connected(port)) for _ in range(count)]
+    begun.set()
+    time.sleep(3600)
+    return peers
+
+
 def dribble(port, begun, count, opening, rest):
     """One byte a second on each of so many connections."""
     raise_limit()
@@ -78,6 +92,10 @@ def dribble(port, begun, count, opening, rest):
 
 def slow_frames(port, begun):
     dribble(port, begun, 500, struct.pack(">i", 100 * MIB) + struct.pack(">hhi", 0, 9, 1), b"\0")
+
+
+def slow_handshakes(port, begun):
+    dribble(port, begun, 500, b"\x16\x03\x01\x02\x00\x01\x00", b"\0")
 
 
 def flood_of_connections(port, begun, source="127.0.0.1"):
@@ -199,6 +217,7 @@ class AttackTest(suite.BrokerTest):
         if raise_limit() < 2 * IDLE_CONNECTIONS + 1000:
             suite.skip("too few file descriptors are allowed here")
         cls.address = (HOST, cls.broker.port)
+        cls.secure_port = int(cls.broker.address("SECURE").rpartition(":")[2])
         with contextlib.closing(Client(cls.address)) as client:
             client.create_usable("work")
         cls.worker = Worker(cls.address, "work")
@@ -243,6 +262,16 @@ class AttackTest(suite.BrokerTest):
         before, with_it = self.attack(idle_connections)
         self.assertLess((with_it - before) / IDLE_CONNECTIONS, 16_000)
 
+    def test_idle_encrypted_connections(self):
+        before, with_it = self.attack(idle_encrypted_connections, port=self.secure_port)
+        self.assertLess((with_it - before) / 1000, 128_000)
+
+    def test_slow_handshakes(self):
+        self.attack(slow_handshakes, port=self.secure_port)
+
+    def test_malformed_handshakes(self):
+        self.attack(malformed_frames, port=self.secure_port)
+
     def test_slow_frames(self):
         self.attack(slow_frames)
 
@@ -267,4 +296,8 @@ class AttackTest(suite.BrokerTest):
 
 
 if __name__ == "__main__":
-    suite.main(Broker(properties={"quota.window.num": "3"}))
+    with tempfile.TemporaryDirectory() as directory:
+        identity = certificates.Authority(pathlib.Path(directory)).server()
+        suite.main(Broker(secured={"SECURE": "SSL"}, properties={
+            "quota.window.num": "3", "listener.name.secure.ssl.keystore.type": "PEM",
+            "listener.name.secure.ssl.keystore.location": str(identity.pem)}))
