@@ -78,7 +78,10 @@ bool set_options(const Curl& api, CURL* handle, const HttpRequest& request, Answ
          set(CURLOPT_ERRORBUFFER, words) && set(CURLOPT_WRITEFUNCTION, &on_data) &&
          set(CURLOPT_WRITEDATA, &answer) && set(CURLOPT_NOPROGRESS, 0L) &&
          set(CURLOPT_XFERINFOFUNCTION, &on_progress) && set(CURLOPT_XFERINFODATA, &answer) &&
-         (request.trusted_certificates.empty() || set(CURLOPT_CAINFO, request.trusted_certificates.c_str()));
+         // These instead of the machine's, whose directory libcurl would look into as well.
+         (request.trusted_certificates.empty() ||
+          (set(CURLOPT_CAINFO, request.trusted_certificates.c_str()) &&
+           set(CURLOPT_CAPATH, static_cast<const char*>(nullptr))));
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ Result<metadata::ScramCredential> credential_of(ScramMechanism mechanism, Parts 
   const auto password = take(parts, "password");
   const auto salted_text = take(parts, "saltedpassword");
   if (!parts.empty()) return complain("Unknown SCRAM configurations: " + parts.begin()->first);
+  if (password && password->empty()) return complain("password is empty; everybody could log in");
   if (password) {
     const std::string random = security::scram_random_text();
     if (!salt) salt.emplace(as_byte_view(random).begin(), as_byte_view(random).end());

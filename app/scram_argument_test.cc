@@ -46,6 +46,7 @@ TEST(ScramArgument, salt_iterations_and_a_salted_password_can_be_given) {
 }
 
 TEST(ScramArgument, what_is_wrong_is_said_without_the_password) {
+  EXPECT_NE(refusal("SCRAM-SHA-256=[name=a,password=]").find("password is empty"), std::string::npos);
   EXPECT_NE(refusal("SCRAM-SHA-256").find("no equals sign"), std::string::npos);
   EXPECT_NE(refusal("SCRAM-SHA-1=[name=a,password=hunter2]").find("SCRAM-SHA-1 is not supported"),
             std::string::npos);

@@ -45,7 +45,11 @@ class Authentication::State : public std::enable_shared_from_this<State> {
     slot_.reply(network::OutgoingFrame(std::move(*verdict_.frame)),
                 network::AfterReply{.close = true, .reason = std::move(reason)});
   }
-  void forget() { timer_.reset(); }
+  /// The slot holds the connection, and the connection this.
+  void forget() {
+    timer_.reset();
+    slot_ = {};
+  }
 
  private:
   network::ReplySlot slot_;  ///< of a refusal that waits

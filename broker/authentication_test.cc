@@ -172,16 +172,20 @@ TEST_F(AuthenticationTest, a_stop_ends_the_wait) {
   EXPECT_TRUE(settled->get().closed);
 }
 
-TEST_F(AuthenticationTest, a_connection_that_closes_leaves_no_timer_behind) {
+TEST_F(AuthenticationTest, a_connection_that_closes_while_its_refusal_waits_is_let_go_of) {
   begin(std::chrono::hours(1));
   EXPECT_TRUE(send(handshake("PLAIN")).replied);
   ASSERT_TRUE(start(token(wrong)).has_value());
+  const std::weak_ptr<Target> waiting = targets_.back();
+  targets_.clear();
+  EXPECT_FALSE(waiting.expired());
   std::promise<void> done;
   loops_[0].post([&] {
     Authentication::connection_closed(*connection_);
     done.set_value();
   });
   done.get_future().get();
+  EXPECT_TRUE(waiting.expired());
 }
 
 TEST_F(AuthenticationTest, what_may_wait_for_a_device_does_so_on_the_disk_pool) {

@@ -24,6 +24,10 @@ namespace {
 constexpr std::size_t record_bytes = 16 << 10;
 /// What one call of write seals before others get their turn.
 constexpr std::size_t write_bytes_max = 1 << 20;
+/// The same for read and what it takes from the socket, whether it gives bytes or not.
+constexpr std::size_t read_bytes_max = 1 << 20;
+/// New keys cost arithmetic and bring nothing: so many are taken from a peer that says nothing else.
+constexpr uint32_t key_updates_max = 32;
 
 IoOutcome done(std::size_t bytes) {
   return {IoOutcome::Status::done, bytes, 0};
@@ -78,6 +82,13 @@ TlsTransport::TlsTransport(int socket, std::shared_ptr<const security::TlsContex
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl_, bio, bio);
   SSL_set_accept_state(ssl_);
+  SSL_set_msg_callback(ssl_,
+                       [](int write, int, int type, const void* bytes, std::size_t size, SSL*, void* of) {
+                         const bool handshake = write == 0 && type == SSL3_RT_HANDSHAKE && size > 0;
+                         if (handshake && *static_cast<const unsigned char*>(bytes) == SSL3_MT_KEY_UPDATE)
+                           ++static_cast<TlsTransport*>(of)->key_updates_;
+                       });
+  SSL_set_msg_callback_arg(ssl_, this);
 }
 
 TlsTransport::~TlsTransport() {
@@ -85,8 +96,12 @@ TlsTransport::~TlsTransport() {
 }
 
 int TlsTransport::take_from_socket(char* into, int length, bool& retry) {
-  if (drained_) {
+  if (drained_ || taken_ >= read_bytes_max) {
     retry = true;
+    return -1;
+  }
+  if (key_updates_ > key_updates_max) {
+    system_error_ = EPROTO;
     return -1;
   }
   ssize_t got;
@@ -95,6 +110,7 @@ int TlsTransport::take_from_socket(char* into, int length, bool& retry) {
   } while (got < 0 && errno == EINTR);
   if (got > 0) {
     drained_ = got < length;
+    taken_ += static_cast<std::size_t>(got);
     const auto kept = std::min<std::size_t>(sizeof first_ - first_count_, static_cast<std::size_t>(got));
     std::memcpy(first_ + first_count_, into, kept);
     first_count_ = static_cast<uint8_t>(first_count_ + kept);
@@ -155,8 +171,10 @@ IoOutcome TlsTransport::flush() {
 }
 
 TlsTransport::Handshake TlsTransport::handshake() {
+  BARNABAS_ASSERT(buffers_.sealed_used == 0);
   if (broken_) return Handshake::failed;
   drained_ = false;
+  taken_ = 0;
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_);
   const int error = result == 1 ? SSL_ERROR_NONE : SSL_get_error(ssl_, result);
@@ -225,12 +243,14 @@ IoOutcome TlsTransport::outcome_of(int result) {
 }
 
 IoOutcome TlsTransport::read(std::span<const iovec> into) {
+  BARNABAS_ASSERT(buffers_.sealed_used == 0);
   if (has_input()) {
     if (after_.status == IoOutcome::Status::end) return after_;  // for ever
     return std::exchange(after_, {IoOutcome::Status::again, 0, 0});
   }
   if (broken_) return failed();
   drained_ = false;
+  taken_ = 0;
   std::size_t total = 0;
   IoOutcome end{IoOutcome::Status::done, 0, 0};
   for (const iovec& piece : into) {
@@ -246,6 +266,7 @@ IoOutcome TlsTransport::read(std::span<const iovec> into) {
   }
   if (buffers_.sealed_used > 0) (void)send_sealed(false);  // an alert, or new keys
   if (total == 0) return end;
+  key_updates_ = 0;
   if (end.status != IoOutcome::Status::done) after_ = end;
   return done(total);
 }
@@ -255,6 +276,8 @@ bool TlsTransport::seal(const std::byte* from, std::size_t length) {
   ERR_clear_error();
   const int result = SSL_write_ex(ssl_, from, length, &sealed);
   if (result == 1 && sealed == length) return true;
+  // What is sealed so far, an alert for one, is this peer's and must not stay for the next one.
+  (void)send_sealed(false);
   (void)outcome_of(result);
   broken_ = true;
   if (system_error_ == 0) system_error_ = EPROTO;
@@ -262,6 +285,7 @@ bool TlsTransport::seal(const std::byte* from, std::size_t length) {
 }
 
 IoOutcome TlsTransport::write(std::span<const iovec> from, bool more) {
+  BARNABAS_ASSERT(buffers_.sealed_used == 0);
   if (broken_) return failed();
   if (has_output()) {
     if (const IoOutcome flushed = flush(); flushed.status != IoOutcome::Status::done)
@@ -305,6 +329,7 @@ IoOutcome TlsTransport::write(std::span<const iovec> from, bool more) {
 }
 
 IoOutcome TlsTransport::send_file(int file, uint64_t position, std::size_t length) {
+  BARNABAS_ASSERT(buffers_.sealed_used == 0);
   if (broken_) return failed();
   if (has_output()) {
     if (const IoOutcome flushed = flush(); flushed.status != IoOutcome::Status::done)

@@ -84,7 +84,9 @@ class TlsTransport final : public Transport {
   bool broken_ = false;  ///< OpenSSL must not be asked any more
   bool done_ = false;    ///< the handshake
   bool eof_ = false;
-  bool drained_ = false;  ///< the last look at the socket took all that was there; to be waited for
+  bool drained_ = false;      ///< the last look at the socket took all that was there; to be waited for
+  std::size_t taken_ = 0;     ///< from the socket, in this call
+  uint32_t key_updates_ = 0;  ///< since the peer's last application data
   uint8_t first_count_ = 0;
   char first_[8] = {};  ///< what the peer began with
 };

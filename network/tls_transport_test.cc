@@ -237,5 +237,22 @@ TEST(TlsKeyUpdate, new_keys_are_taken_and_given) {
   }
 }
 
+TEST(TlsKeyUpdate, a_peer_that_sends_nothing_else_is_dropped) {
+  const TlsTestServer server;
+  TlsTestClient client(server.port(), {.version = TLS1_3_VERSION});
+  ASSERT_TRUE(client.handshake()) << client.failure();
+  EXPECT_EQ(client.ask(numbered(1)), numbered(1));
+  // More than are read at once, and a request behind them.
+  for (int i = 0; i < 10'000; ++i) {
+    ASSERT_EQ(SSL_key_update(client.native(), SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+    ASSERT_EQ(SSL_do_handshake(client.native()), 1);
+  }
+  client.send(numbered(2));
+  EXPECT_EQ(client.receive(), std::nullopt);
+  TlsTestClient other(server.port(), {.version = TLS1_3_VERSION});
+  ASSERT_TRUE(other.handshake()) << other.failure();
+  EXPECT_EQ(other.ask(numbered(3)), numbered(3));
+}
+
 }  // namespace
 }  // namespace barnabas::network

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/dynamic_library.h"
+#include "base/log.h"
 
 // GSS-API's macros cast as C does.
 #pragma GCC diagnostic ignored "-Wold-style-cast"
@@ -105,7 +106,9 @@ std::string words(const Library& api, OM_uint32 status, int type) {
 /// What went wrong, in the library's words: the mechanism's own say more where there are some.
 std::unexpected<Error> fail_with(const Library& api, const char* doing, OM_uint32 major, OM_uint32 minor) {
   std::string text = std::string(doing) + ": " + words(api, major, GSS_C_GSS_CODE);
-  if (minor != 0) text += ": " + words(api, minor, GSS_C_MECH_CODE);
+  // It may repeat what a stranger sent.
+  constexpr std::size_t words_max = 200;
+  if (minor != 0) text += ": " + log_text(words(api, minor, GSS_C_MECH_CODE), words_max);
   return fail(ErrorKind::invalid, std::move(text));
 }
 

@@ -102,7 +102,7 @@ SaslVerdict SaslSession::receive_established(ByteView frame, Instant now) {
     return receive_request(frame);
   }
   if (expires_ && now > *expires_) {
-    auto verdict = refuse("session of " + principal_.to_string() +
+    auto verdict = refuse("session of " + log_text(principal_.to_string(), 200) +
                           " expired (connections.max.reauth.ms, or the token's life)");
     verdict.delayed = false;
     return verdict;

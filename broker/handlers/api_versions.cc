@@ -9,6 +9,9 @@
 namespace barnabas::broker {
 namespace {
 
+/// What a client calls itself goes into log lines: no more of it than this.
+constexpr std::size_t software_bytes_kept = 100;
+
 using protocol::ApiVersionsRequest;
 using protocol::ApiVersionsResponse;
 using protocol::ErrorCode;
@@ -82,8 +85,10 @@ void ApiVersionsHandler::run(Call call, protocol::Reader& body) {
       response.error_code = to_wire(error);
       return call.reply(response);
     }
-    call.connection().client_software_name = request->client_software_name.str();
-    call.connection().client_software_version = request->client_software_version.str();
+    call.connection().client_software_name =
+        request->client_software_name.view().substr(0, software_bytes_kept);
+    call.connection().client_software_version =
+        request->client_software_version.view().substr(0, software_bytes_kept);
   }
   for (const HandlerEntry& handler : all_handlers()) add_api(response, handler);
   if (call.version() >= 3) add_features(call, response);
