@@ -63,9 +63,13 @@ std::optional<ApiError> add_partitions(const Item& item, const ControllerState& 
   return std::nullopt;
 }
 
-bool too_many_partitions(const Request& request, const MetadataImage& image) {
+using Counts = std::unordered_map<std::string_view, int>;
+
+/// What is named twice is refused anyway, and nobody has asked whether the sender may know of it.
+bool too_many_partitions(const Request& request, const Counts& counts, const MetadataImage& image) {
   int64_t total = 0;
   for (const auto& item : request.topics) {
+    if (counts.at(item.name.view()) > 1) continue;
     if (const auto* topic = image.topic(item.name))
       total += std::max<int64_t>(0, int64_t{item.count} - topic->partition_count());
   }
@@ -77,9 +81,9 @@ bool too_many_partitions(const Request& request, const MetadataImage& image) {
 Outcome<Response> LocalController::create_partitions(const Request& request,
                                                      const ControllerState& state) const {
   Outcome<Response> outcome;
-  std::unordered_map<std::string_view, int> counts;
+  Counts counts;
   for (const auto& item : request.topics) ++counts[item.name.view()];
-  const bool too_many = too_many_partitions(request, state.image);
+  const bool too_many = too_many_partitions(request, counts, state.image);
   for (const auto& item : request.topics) {
     int& count = counts[item.name.view()];
     if (count == 0) continue;  // a double that has its answer

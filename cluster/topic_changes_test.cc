@@ -84,6 +84,25 @@ TEST_F(DeleteTopics, can_be_switched_off) {
   EXPECT_NE(image->topic("a"), nullptr);
 }
 
+TEST_F(CreatePartitions, a_topic_named_twice_says_nothing_by_what_becomes_of_others) {
+  create({topic("hidden", 2), topic("mine", 1)});
+  for (const char* name : {"hidden", "missing"}) {
+    protocol::CreatePartitionsRequest request;
+    for (const auto& [other, count] :
+         {std::pair("mine", 2), std::pair(name, 1'000'000), std::pair(name, 1)}) {
+      auto& item = request.topics.emplace_back();
+      item.name = other;
+      item.count = count;
+      item.assignments.reset();
+    }
+    request.validate_only = true;
+    const auto response = controller_.create_partitions(request, state()).response;
+    ASSERT_EQ(response.results.size(), 2U) << name;
+    EXPECT_EQ(response.results[0].error_code, 0) << name;
+    EXPECT_EQ(response.results[1].error_code, to_wire(ErrorCode::invalid_request)) << name;
+  }
+}
+
 TEST_F(CreatePartitions, counts_follow_kafkas_rules) {
   create({topic("t", 2)});
   struct Case {

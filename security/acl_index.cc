@@ -55,8 +55,11 @@ AclIndex::AclIndex() : buckets_(bucket_count) {}
 
 AclIndex::Rule::Rule(std::shared_ptr<const AclEntry> of)
     : entry(std::move(of)), any_host(entry->rule.host == metadata::acl_wildcard) {
-  if (!entry->rule.host.contains('/')) return;
-  if (auto parsed = metadata::AddressBlock::parse(entry->rule.host)) block = *parsed;
+  std::string network = entry->rule.host;
+  // One address of IPv6 has many spellings, and Java's is another one than the system's.
+  if (!network.contains('/') && network.contains(':')) network += "/128";
+  if (!network.contains('/')) return;
+  if (auto parsed = metadata::AddressBlock::parse(network)) block = *parsed;
 }
 
 bool AclIndex::Rule::concerns(std::string_view host) const {

@@ -116,6 +116,15 @@ TEST(AclIndex, hosts_are_addresses_and_networks) {
   EXPECT_EQ(ask(index, "User:alice", reading, "t", "2001:db8::7"), Outcome::allowed);
 }
 
+TEST(AclIndex, an_address_is_the_same_in_each_of_its_spellings) {
+  for (const char* host : {"0:0:0:0:0:0:0:1", "::1", "0::0:1"}) {
+    const auto index = index_of({entry(1, allow, "User:alice", reading, "t"),
+                                 entry(2, deny, "User:alice", reading, "t", literal, host)});
+    EXPECT_EQ(ask(index, "User:alice", reading, "t", "::1"), Outcome::denied) << host;
+    EXPECT_EQ(ask(index, "User:alice", reading, "t", "::2"), Outcome::allowed) << host;
+  }
+}
+
 TEST(AclIndex, some_topic_is_one_that_is_not_denied_again) {
   using enum AclOperation;
   const auto some = [](const AclIndex& index, AclOperation operation = AclOperation::write) {

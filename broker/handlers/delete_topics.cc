@@ -69,20 +69,30 @@ class DeniedDeletions {
   bool denies(std::string_view name) {
     if (names_[name] != 1) return false;
     const bool may_know = rights_.may(Right::delete_topic_describe, name);
-    if (may_know && (image_->topic(name) == nullptr || rights_.may(Right::delete_topic, name))) return false;
-    add(name, {});
+    if (may_know && rights_.may(Right::delete_topic, name)) return false;
+    // Not left to the controller, which may know of a topic that was made just now.
+    if (may_know && image_->topic(name) == nullptr) {
+      add(name, {}, ErrorCode::unknown_topic_or_partition);
+    } else {
+      add(name, {}, ErrorCode::topic_authorization_failed);
+    }
     return true;
   }
   /// Who may not know of the topic is not told its name.
   bool denies(const Uuid& id) {
+    if (ids_[id] != 1) return false;
     const auto* topic = image_->topic(id);
-    if (topic == nullptr || ids_[id] != 1 || rights_.may(Right::delete_topic, topic->name)) return false;
+    if (topic == nullptr) {
+      add(std::nullopt, id, ErrorCode::unknown_topic_id);
+      return true;
+    }
+    if (rights_.may(Right::delete_topic, topic->name)) return false;
     const bool may_know = rights_.may(Right::delete_topic_describe, topic->name);
-    add(may_know ? std::optional<std::string_view>(topic->name) : std::nullopt, id);
+    add(may_know ? std::optional<std::string_view>(topic->name) : std::nullopt, id,
+        ErrorCode::topic_authorization_failed);
     return true;
   }
-  void add(std::optional<std::string_view> name, const Uuid& id) {
-    constexpr ErrorCode error = ErrorCode::topic_authorization_failed;
+  void add(std::optional<std::string_view> name, const Uuid& id, ErrorCode error) {
     Answer& answer = answers_.emplace_back();
     answer.name.reset();
     if (name) answer.name = protocol::String(*name);
