@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "metadata/static_config.h"
+
 namespace barnabas::metadata {
 namespace {
 
@@ -53,6 +55,15 @@ TEST(ConfigDefinitions, enumerations_and_lists_are_checked_item_by_item) {
   EXPECT_TRUE(validate_topic_config("leader.replication.throttled.replicas", "0:1,1:2"));
   EXPECT_TRUE(validate_topic_config("leader.replication.throttled.replicas", "*"));
   EXPECT_FALSE(validate_topic_config("leader.replication.throttled.replicas", "0-1"));
+}
+
+TEST(ConfigDefinitions, no_documentation_denies_what_a_setting_does) {
+  for (const ConfigDefinition& definition : broker_configs()) {
+    const std::string_view text = definition.documentation;
+    if (!has_effect(definition.name) || text.find("a start is refused") != text.npos) continue;
+    for (const std::string_view denial : {"this version does not", "this version has no", "without effect"})
+      EXPECT_EQ(text.find(denial), text.npos) << definition.name << ": " << text;
+  }
 }
 
 TEST(ConfigDefinitions, null_and_unknown_are_refused) {
