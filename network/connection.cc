@@ -396,7 +396,7 @@ void Connection::check_deadlines(Instant now) {
     last_activity_ = now;
     if (!input_wait_ && peer_is_gone()) close(LogAs::debug, "peer is gone");
   } else if (muted_) {
-    if (reader_.empty() && nothing_more_comes()) {
+    if (peer_is_gone() || (reader_.empty() && nothing_more_comes())) {
       close(LogAs::debug, "peer closed while muted");
     } else if (reader_.in_frame() && home_->budget().exhausted() &&
                now - last_bytes_ >= home_->limits().overdraft_stall_max) {

@@ -177,6 +177,17 @@ TEST(Mute, peer_that_leaves_meanwhile_is_forgotten) {
   }
 }
 
+TEST(Mute, peer_that_is_gone_is_forgotten_whatever_it_sent_before) {
+  TestServer server({.idle_max = 200ms});
+  TestClient client = server.connect();
+  client.send_raw(framed("one") + "beginning of another");
+  server.take().slot.reply(answer("first"), muted(long_mute));
+  EXPECT_EQ(client.receive(), "first");
+  ASSERT_EQ(server.server->connection_count(), 1U);
+  client.reset();
+  EXPECT_TRUE(eventually([&] { return server.server->connection_count() == 0; }));
+}
+
 TEST(Mute, what_a_peer_sent_before_it_ended_sending_is_still_answered) {
   TestServer server({.idle_max = 200ms});
   TestClient client = server.connect();
