@@ -20,6 +20,11 @@ constinit Logger log_{"broker"};
 bool waits_for_a_start(std::string_view name) {
   return name == "num.network.threads" || name == "num.recovery.threads.per.data.dir";
 }
+
+/// Who may come in is settled before there are metadata.
+bool counts_in_the_file_only(std::string_view name) {
+  return name.starts_with("sasl.");
+}
 }  // namespace
 
 std::optional<int32_t> java_integer(std::string_view text) {
@@ -84,6 +89,8 @@ void warn_without_effect(ConfigResourceType type, std::string_view resource,
   for (const std::string_view name : names) {
     if (type == ConfigResourceType::broker && waits_for_a_start(name))
       log_.warn("setting has no effect before the next start name={}", log_text(name));
+    if (type == ConfigResourceType::broker && counts_in_the_file_only(name))
+      log_.warn("setting counts only in the settings file name={}", log_text(name));
     if (metadata::has_effect(type, name)) continue;
     const char* kind = type == ConfigResourceType::topic    ? "topic"
                        : type == ConfigResourceType::broker ? "broker"
