@@ -273,7 +273,7 @@ TEST_F(Session, a_session_ends_unless_it_is_renewed) {
   EXPECT_EQ(send(metadata_request()).action, Action::hand_on);
   now_ += milliseconds(1);
   const auto late = send(metadata_request());
-  expect_refused(late, "session of User:alice expired");
+  expect_refused(late, "session of \"User:alice\" expired");
   EXPECT_FALSE(late.frame);
   EXPECT_FALSE(late.delayed);
 }
