@@ -39,10 +39,7 @@ std::vector<std::string> addresses_of(std::string_view host, int flags) {
 }
 
 std::string listener_setting(const network::ListenerConfig& listener, const std::string& setting) {
-  std::string name = listener.name;
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return "listener.name." + name + "." + setting;
+  return metadata::listener_prefix(listener.name) + setting;
 }
 
 constexpr const char* rate_setting = "max.connection.creation.rate";

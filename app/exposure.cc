@@ -1,7 +1,6 @@
 #include "app/exposure.h"
 
-#include <algorithm>
-#include <cctype>
+#include "metadata/dynamic_broker_config.h"
 
 namespace barnabas::app {
 namespace {
@@ -12,9 +11,7 @@ bool on_loopback(std::string_view host) {
 
 bool asks_for_certificate(const network::ListenerConfig& listener, const metadata::StaticConfig& config) {
   if (listener.security_protocol != security::SecurityProtocol::ssl) return false;
-  std::string own = "listener.name." + listener.name + ".ssl.client.auth";
-  std::ranges::transform(own, own.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto own = metadata::listener_prefix(listener.name) + "ssl.client.auth";
   const auto* given = config.given(own);
   return (given != nullptr ? given->value : config.text("ssl.client.auth")) == "required";
 }

@@ -2,19 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 
 #include "broker/handlers/handlers.h"
+#include "broker/handlers/table_on_page.h"
 
 namespace barnabas::broker {
 namespace {
-
-constexpr std::string_view table_begin = "<!-- rights -->\n";
-constexpr std::string_view table_end = "<!-- /rights -->";
 
 std::string table_from_the_code() {
   std::string table = "| API | resource | operation | |\n|---|---|---|---|\n";
@@ -67,19 +62,7 @@ TEST(Rights, fields_of_operations_have_those_that_are_allowed) {
 }
 
 TEST(Rights, the_page_shows_the_table_of_the_code) {
-  const std::string path = std::string(BARNABAS_SOURCE_DIR) + "/docs/authorization.md";
-  std::ifstream in(path);
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  const auto begin = text.find(table_begin);
-  const auto end = text.find(table_end);
-  ASSERT_TRUE(begin != std::string::npos && end != std::string::npos && begin < end);
-  const auto from = begin + table_begin.size();
-  if (std::getenv("BARNABAS_UPDATE_README") != nullptr) {
-    text.replace(from, end - from, table_from_the_code());
-    std::ofstream(path) << text;
-    return;
-  }
-  EXPECT_EQ(text.substr(from, end - from), table_from_the_code());
+  testing::expect_table_on_page("docs/authorization.md", "rights", table_from_the_code());
 }
 
 }  // namespace

@@ -76,21 +76,6 @@ std::optional<ApiError> check(const AclRule& rule, int16_t metadata_version) {
   return check_host(rule.host, metadata_version);
 }
 
-std::optional<std::string_view> view_of(const std::optional<protocol::String>& text) {
-  if (!text) return std::nullopt;
-  return text->view();
-}
-
-metadata::AclFilter filter_of(const DeleteRequest::DeleteAclsFilter& filter) {
-  return {static_cast<AclResourceType>(filter.resource_type_filter),
-          view_of(filter.resource_name_filter),
-          static_cast<AclPatternType>(filter.pattern_type_filter),
-          view_of(filter.principal_filter),
-          view_of(filter.host_filter),
-          static_cast<AclOperation>(filter.operation),
-          static_cast<AclPermission>(filter.permission_type)};
-}
-
 std::optional<ApiError> check(const metadata::AclFilter& filter) {
   if (metadata::name_of(filter.resource_type) == "UNKNOWN" ||
       metadata::name_of(filter.pattern_type) == "UNKNOWN")
@@ -148,7 +133,7 @@ Outcome<DeleteResponse> LocalController::delete_acls(const DeleteRequest& reques
   for (const auto& item : request.filters) {
     auto& result = outcome.response.filter_results.emplace_back();
     result.error_message.reset();
-    const auto filter = filter_of(item);
+    const auto filter = metadata::acl_filter_of(item);
     if (const auto error = check(filter)) {
       set_error(result, *error);
       continue;

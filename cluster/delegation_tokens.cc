@@ -4,6 +4,7 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
+#include <expected>
 
 #include "cluster/delegation_token_requests.h"
 #include "cluster/local_controller.h"
@@ -46,6 +47,17 @@ const DelegationToken* token_of(const metadata::MetadataImage& image, ByteView h
       found = token.get();
   }
   return found;
+}
+
+/// What is to be renewed or expired, or why nothing is.
+std::expected<const DelegationToken*, ErrorCode> token_asked_for(ByteView hmac,
+                                                                 const metadata::StaticConfig& config,
+                                                                 const ControllerState& state) {
+  if (const ErrorCode code = availability(config, state); code != ErrorCode::none)
+    return std::unexpected(code);
+  const auto* token = token_of(state.image, hmac, config.text("delegation.token.secret.key"));
+  if (token == nullptr) return std::unexpected(ErrorCode::delegation_token_not_found);
+  return token;
 }
 
 template <class Response>
@@ -122,18 +134,15 @@ Outcome<protocol::RenewDelegationTokenResponse> LocalController::renew_delegatio
     const RenewDelegationToken& request, const ControllerState& state) const {
   using Response = protocol::RenewDelegationTokenResponse;
   const metadata::StaticConfig& config = *options_.static_config;
-  if (const ErrorCode code = availability(config, state); code != ErrorCode::none)
-    return refused<Response>(code);
-  const DelegationToken* token =
-      token_of(state.image, request.request.hmac.view(), config.text("delegation.token.secret.key"));
-  if (token == nullptr) return refused<Response>(ErrorCode::delegation_token_not_found);
-  if (token->expired(state.now)) return refused<Response>(ErrorCode::delegation_token_expired);
-  if (!security::owns_or_renews(*token, request.requester))
+  const auto token = token_asked_for(request.request.hmac.view(), config, state);
+  if (!token) return refused<Response>(token.error());
+  if ((*token)->expired(state.now)) return refused<Response>(ErrorCode::delegation_token_expired);
+  if (!security::owns_or_renews(**token, request.requester))
     return refused<Response>(ErrorCode::delegation_token_owner_mismatch);
   int64_t period = config.integer("delegation.token.expiry.time.ms");
   if (request.request.renew_period_ms > 0) period = std::min(period, request.request.renew_period_ms);
   Outcome<Response> outcome;
-  expire_at(outcome, *token, later(state.now, period));
+  expire_at(outcome, **token, later(state.now, period));
   return outcome;
 }
 
@@ -141,21 +150,18 @@ Outcome<protocol::ExpireDelegationTokenResponse> LocalController::expire_delegat
     const ExpireDelegationToken& request, const ControllerState& state) const {
   using Response = protocol::ExpireDelegationTokenResponse;
   const metadata::StaticConfig& config = *options_.static_config;
-  if (const ErrorCode code = availability(config, state); code != ErrorCode::none)
-    return refused<Response>(code);
-  const DelegationToken* token =
-      token_of(state.image, request.request.hmac.view(), config.text("delegation.token.secret.key"));
-  if (token == nullptr) return refused<Response>(ErrorCode::delegation_token_not_found);
-  if (!security::owns_or_renews(*token, request.requester))
+  const auto token = token_asked_for(request.request.hmac.view(), config, state);
+  if (!token) return refused<Response>(token.error());
+  if (!security::owns_or_renews(**token, request.requester))
     return refused<Response>(ErrorCode::delegation_token_owner_mismatch);
   Outcome<Response> outcome;
   if (request.request.expiry_time_period_ms < 0) {
     outcome.response.expiry_timestamp_ms = state.now.value();
-    remove(outcome.records, *token);
+    remove(outcome.records, **token);
     return outcome;
   }
-  if (token->expired(state.now)) return refused<Response>(ErrorCode::delegation_token_expired);
-  expire_at(outcome, *token, later(state.now, request.request.expiry_time_period_ms));
+  if ((*token)->expired(state.now)) return refused<Response>(ErrorCode::delegation_token_expired);
+  expire_at(outcome, **token, later(state.now, request.request.expiry_time_period_ms));
   return outcome;
 }
 

@@ -24,6 +24,21 @@ struct AclFilter {
   bool matches(const AclRule& rule) const;
 };
 
+/// The filter of a DescribeAcls request, or of an item of a DeleteAcls request, whose texts it borrows.
+template <class Request>
+AclFilter acl_filter_of(const Request& request) {
+  const auto view = [](const auto& text) {
+    return text ? std::optional<std::string_view>(text->view()) : std::nullopt;
+  };
+  return {static_cast<AclResourceType>(request.resource_type_filter),
+          view(request.resource_name_filter),
+          static_cast<AclPatternType>(request.pattern_type_filter),
+          view(request.principal_filter),
+          view(request.host_filter),
+          static_cast<AclOperation>(request.operation),
+          static_cast<AclPermission>(request.permission_type)};
+}
+
 /// All entries that the filter matches, in the order of their rules.
 void for_each_match(const AccessControlImage& image, const AclFilter& filter,
                     const std::function<void(const std::shared_ptr<const AclEntry>&)>& use);

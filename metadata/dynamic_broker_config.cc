@@ -15,7 +15,7 @@ namespace {
 using Values = std::map<std::string, std::string, std::less<>>;
 
 /// Only a listener may have these, by its prefix.
-constexpr auto security_settings = std::to_array<std::string_view>({
+constexpr auto store_settings = std::to_array<std::string_view>({
     "ssl.key.password",
     "ssl.keystore.certificate.chain",
     "ssl.keystore.key",
@@ -77,7 +77,7 @@ class NameCheck {
     BARNABAS_TRY(refuse_those([](std::string_view name) { return is_static(name); },
                               "Cannot update these configs dynamically: "));
     BARNABAS_TRY(
-        refuse_those([](std::string_view name) { return contains(security_settings, name); },
+        refuse_those([](std::string_view name) { return is_store_setting(name); },
                      "These security configs can be dynamically updated only per-listener using the listener "
                      "prefix: "));
     for (const auto& [name, value] : values_) BARNABAS_TRY(check_value(name, value));
@@ -295,7 +295,7 @@ Result<void> check_open_listeners(const Values& values, std::string_view resourc
   for (const std::string& name : names) {
     const auto listener = open_listener(name, listeners);
     const std::string_view base = without_listener_prefix(name);
-    if (!listener || contains(security_settings, base) || contains(changeable_of_listeners, base)) continue;
+    if (!listener || is_store_setting(base) || contains(changeable_of_listeners, base)) continue;
     if (value_in(&values, name) != value_in(current == nullptr ? nullptr : &current->values, name))
       return refuse(
           "Invalid dynamic configuration: Configs cannot be updated dynamically for existing listener "
@@ -306,6 +306,16 @@ Result<void> check_open_listeners(const Values& values, std::string_view resourc
 }
 
 }  // namespace
+
+std::string listener_prefix(std::string_view listener) {
+  std::string prefix = "listener.name.";
+  for (const char c : listener) prefix += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return prefix + ".";
+}
+
+bool is_store_setting(std::string_view name) {
+  return contains(store_settings, name);
+}
 
 std::string_view without_listener_prefix(std::string_view name) {
   constexpr std::string_view prefix = "listener.name.";

@@ -15,6 +15,12 @@ namespace barnabas::metadata {
 /// "listener.name.plaintext.max.connections" is max.connections of one listener. The name itself when it has
 /// no such prefix.
 std::string_view without_listener_prefix(std::string_view name);
+/// "listener.name.ssl." of listener "SSL".
+std::string listener_prefix(std::string_view listener);
+
+/// Whether it is one of the key and trust stores, which a listener may have changed by its prefix while it
+/// runs. `name` is without the prefix.
+bool is_store_setting(std::string_view name);
 
 /// Checks everything that is to be set on `node` (per_broker) or on all brokers, as a broker of Apache
 /// Kafka 4.4 does before it asks the controller: names that only a settings file may hold, values, and what

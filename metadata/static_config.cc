@@ -195,49 +195,33 @@ constexpr auto effective = std::to_array<std::string_view>({
 });
 static_assert(std::ranges::is_sorted(effective));
 
-/// Behind "listener.name.<listener>.", and, for SASL, behind "listener.name.<listener>.<mechanism>." as well.
-constexpr auto effective_of_listener = std::to_array<std::string_view>({
+/// Behind "listener.name.<listener>.", and behind "listener.name.<listener>.<mechanism>." of SASL as well.
+constexpr auto effective_of_listener_and_mechanism = std::to_array<std::string_view>({
     "connections.max.reauth.ms",
+    "sasl.kerberos.principal.to.local.rules",
+    "sasl.kerberos.service.name",
+    "sasl.oauthbearer.allow.unverified.audience",
+    "sasl.oauthbearer.allow.unverified.issuer",
+    "sasl.oauthbearer.clock.skew.seconds",
+    "sasl.oauthbearer.expected.audience",
+    "sasl.oauthbearer.expected.issuer",
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
+    "sasl.oauthbearer.jwks.endpoint.url",
+    "sasl.oauthbearer.jwt.validator.class",
+    "sasl.oauthbearer.scope.claim.name",
+    "sasl.oauthbearer.sub.claim.name",
+    "sasl.server.callback.handler.class",
+});
+static_assert(std::ranges::is_sorted(effective_of_listener_and_mechanism));
+constexpr auto effective_of_listener_only = std::to_array<std::string_view>({
     "max.connections",
     "sasl.enabled.mechanisms",
-    "sasl.kerberos.principal.to.local.rules",
-    "sasl.kerberos.service.name",
-    "sasl.oauthbearer.allow.unverified.audience",
-    "sasl.oauthbearer.allow.unverified.issuer",
-    "sasl.oauthbearer.clock.skew.seconds",
-    "sasl.oauthbearer.expected.audience",
-    "sasl.oauthbearer.expected.issuer",
-    "sasl.oauthbearer.jwks.endpoint.refresh.ms",
-    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
-    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
-    "sasl.oauthbearer.jwks.endpoint.url",
-    "sasl.oauthbearer.jwt.validator.class",
-    "sasl.oauthbearer.scope.claim.name",
-    "sasl.oauthbearer.sub.claim.name",
-    "sasl.server.callback.handler.class",
     "sasl.server.max.receive.size",
 });
-static_assert(std::ranges::is_sorted(effective_of_listener));
-constexpr auto effective_of_mechanism = std::to_array<std::string_view>({
-    "connections.max.reauth.ms",
-    "sasl.jaas.config",
-    "sasl.kerberos.principal.to.local.rules",
-    "sasl.kerberos.service.name",
-    "sasl.oauthbearer.allow.unverified.audience",
-    "sasl.oauthbearer.allow.unverified.issuer",
-    "sasl.oauthbearer.clock.skew.seconds",
-    "sasl.oauthbearer.expected.audience",
-    "sasl.oauthbearer.expected.issuer",
-    "sasl.oauthbearer.jwks.endpoint.refresh.ms",
-    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
-    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
-    "sasl.oauthbearer.jwks.endpoint.url",
-    "sasl.oauthbearer.jwt.validator.class",
-    "sasl.oauthbearer.scope.claim.name",
-    "sasl.oauthbearer.sub.claim.name",
-    "sasl.server.callback.handler.class",
-});
-static_assert(std::ranges::is_sorted(effective_of_mechanism));
+static_assert(std::ranges::is_sorted(effective_of_listener_only));
+constexpr std::string_view effective_of_mechanism_only = "sasl.jaas.config";
 
 /// Settings of classes that come with Kafka, which the broker only hands on to them.
 constexpr std::array plug_in_names = {std::string_view("allow.everyone.if.no.acl.found"),
@@ -264,8 +248,11 @@ bool has_effect(std::string_view broker_setting) {
   const std::string_view of_listener = without_listener_prefix(broker_setting);
   if (of_listener.size() == broker_setting.size()) return false;
   if (of_listener.starts_with("ssl.")) return std::ranges::binary_search(effective, of_listener);
-  return std::ranges::binary_search(effective_of_listener, of_listener) ||
-         std::ranges::binary_search(effective_of_mechanism, of_listener.substr(of_listener.find('.') + 1));
+  const std::string_view of_mechanism = of_listener.substr(of_listener.find('.') + 1);
+  return std::ranges::binary_search(effective_of_listener_only, of_listener) ||
+         std::ranges::binary_search(effective_of_listener_and_mechanism, of_listener) ||
+         std::ranges::binary_search(effective_of_listener_and_mechanism, of_mechanism) ||
+         of_mechanism == effective_of_mechanism_only;
 }
 
 Result<void> StaticConfig::set(std::string_view name, std::string value, std::string origin) {

@@ -133,8 +133,7 @@ bool Authorizer::authorize_some(const Requester& who, AclOperation operation, Ac
 void Authorizer::note(const Requester& who, AclOperation operation, AclResourceType type,
                       std::string_view name, const Decision& decision, Audit audit,
                       std::size_t references) const {
-  const bool told =
-      audit == Audit::all || audit == (decision.allowed ? Audit::allowed_only : Audit::denied_only);
+  const bool told = audit == Audit::all || (audit == Audit::allowed_only && decision.allowed);
   const LogLevel level = !told ? LogLevel::trace : decision.allowed ? LogLevel::debug : LogLevel::info;
   if (!log_.enabled(level)) return;
   std::string more;

@@ -28,7 +28,7 @@ struct Requester {
 
 /// Which outcomes of a check are told to the audit log at once. The others only at trace level: what was not
 /// asked for by name (filters, fields of authorized operations) is no attempt.
-enum class Audit : uint8_t { all, allowed_only, denied_only, none };
+enum class Audit : uint8_t { all, allowed_only, none };
 
 struct AuthorizerOptions {
   std::unordered_set<std::string> super_users;  ///< "User:admin"

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "metadata/config_definitions.h"
+#include "metadata/dynamic_broker_config.h"
 
 namespace barnabas::security {
 namespace {
@@ -25,7 +26,7 @@ MechanismSettings::MechanismSettings(const metadata::StaticConfig& config, std::
     : config_(&config),
       listener_(lower(listener)),
       mechanism_(mechanism),
-      prefix_("listener.name." + listener_ + "."),
+      prefix_(metadata::listener_prefix(listener)),
       mechanism_prefix_(lower(mechanism) + ".") {}
 
 std::string MechanismSettings::full_name(std::string_view name) const {

@@ -9,19 +9,6 @@
 namespace barnabas::security {
 namespace {
 
-constexpr auto store_settings = std::to_array<std::string_view>({
-    "ssl.key.password",
-    "ssl.keystore.certificate.chain",
-    "ssl.keystore.key",
-    "ssl.keystore.location",
-    "ssl.keystore.password",
-    "ssl.keystore.type",
-    "ssl.truststore.certificates",
-    "ssl.truststore.location",
-    "ssl.truststore.password",
-    "ssl.truststore.type",
-});
-
 class Lookup {
  public:
   Lookup(const metadata::BrokerConfigView& settings, std::string prefix)
@@ -67,15 +54,9 @@ Result<ClientAuth> client_auth(const Lookup& lookup, SecurityProtocol protocol) 
 
 }  // namespace
 
-std::string listener_prefix(std::string_view listener) {
-  std::string prefix = "listener.name.";
-  for (const char c : listener) prefix += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return prefix + ".";
-}
-
 Result<TlsSettings> read_tls_settings(const metadata::BrokerConfigView& settings, std::string_view listener,
                                       SecurityProtocol protocol) {
-  const Lookup lookup(settings, listener_prefix(listener));
+  const Lookup lookup(settings, metadata::listener_prefix(listener));
   TlsSettings result;
   result.listener = listener;
   result.key_store = {lookup.text("ssl.keystore.type").value_or("JKS"),
@@ -99,7 +80,7 @@ Result<TlsSettings> read_tls_settings(const metadata::BrokerConfigView& settings
 
 bool is_store_setting(std::string_view name) {
   const std::string_view base = metadata::without_listener_prefix(name);
-  return base != name && std::ranges::find(store_settings, base) != store_settings.end();
+  return base != name && metadata::is_store_setting(base);
 }
 
 }  // namespace barnabas::security

@@ -38,9 +38,6 @@ struct TlsSettings {
   bool allow_san_changes = false;
 };
 
-/// "listener.name.ssl." of listener "SSL".
-std::string listener_prefix(std::string_view listener);
-
 /// What is in force for a listener: the setting with its prefix, else the plain one, each as Kafka looks it
 /// up. Of SASL_SSL only a prefixed ssl.client.auth counts (KIP-684). ErrorKind::invalid names the setting.
 Result<TlsSettings> read_tls_settings(const metadata::BrokerConfigView& settings, std::string_view listener,

@@ -38,21 +38,6 @@ void refuse_all(Items& items, std::size_t count, const Refusal& refusal) {
   }
 }
 
-std::optional<std::string_view> view_of(const std::optional<protocol::String>& text) {
-  if (!text) return std::nullopt;
-  return text->view();
-}
-
-metadata::AclFilter filter_of(const DescribeRequest& request) {
-  return {static_cast<metadata::AclResourceType>(request.resource_type_filter),
-          view_of(request.resource_name_filter),
-          static_cast<metadata::AclPatternType>(request.pattern_type_filter),
-          view_of(request.principal_filter),
-          view_of(request.host_filter),
-          static_cast<metadata::AclOperation>(request.operation),
-          static_cast<metadata::AclPermission>(request.permission_type)};
-}
-
 bool is_resource_of(const DescribeResponse::DescribeAclsResource& resource, const AclRule& rule) {
   return resource.resource_type == static_cast<int8_t>(rule.resource_type) &&
          resource.pattern_type == static_cast<int8_t>(rule.pattern_type) &&
@@ -89,7 +74,7 @@ void DescribeAclsHandler::handle(Call call, Request request) {
   }
   response.error_message = protocol::String();  // not absent, as in Kafka
   const auto image = call.services().metadata.current();
-  metadata::for_each_match(image->access_control, filter_of(request),
+  metadata::for_each_match(image->access_control, metadata::acl_filter_of(request),
                            [&](const auto& entry) { add(response, entry->rule); });
   call.reply(response);
 }

@@ -2,19 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 
+#include "broker/handlers/table_on_page.h"
 #include "protocol/api.h"
 
 namespace barnabas::broker {
 namespace {
-
-constexpr std::string_view table_begin = "<!-- apis -->\n";
-constexpr std::string_view table_end = "<!-- /apis -->";
 
 std::string versions(int16_t low, int16_t high) {
   return std::to_string(low) + "–" + std::to_string(high);
@@ -42,19 +37,7 @@ TEST(Handlers, every_stable_version_that_kafka_serves_is_served) {
 }
 
 TEST(Handlers, readme_shows_the_table_of_the_code) {
-  const std::string path = std::string(BARNABAS_SOURCE_DIR) + "/README.md";
-  std::ifstream in(path);
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  const auto begin = text.find(table_begin);
-  const auto end = text.find(table_end);
-  ASSERT_TRUE(begin != std::string::npos && end != std::string::npos && begin < end);
-  const auto from = begin + table_begin.size();
-  if (std::getenv("BARNABAS_UPDATE_README") != nullptr) {
-    text.replace(from, end - from, table_from_the_code());
-    std::ofstream(path) << text;
-    return;
-  }
-  EXPECT_EQ(text.substr(from, end - from), table_from_the_code());
+  testing::expect_table_on_page("README.md", "apis", table_from_the_code());
 }
 
 }  // namespace
