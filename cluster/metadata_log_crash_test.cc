@@ -82,7 +82,7 @@ TEST(MetadataLogCrash, any_call_that_fails_leaves_the_old_state_or_the_new) {
   for (uint64_t seed = first; seed <= last; ++seed) {
     for (const Trouble trouble : troubles) {
       uint64_t call = 1;
-      for (;; ++call) {
+      for (;; call += few_test_seeds ? 5 : 1) {
         SCOPED_TRACE("BARNABAS_SEED=" + std::to_string(seed) + " trouble " +
                      std::to_string(static_cast<int>(trouble)) + " at call " + std::to_string(call));
         if (!survives(trouble, seed, call)) break;

@@ -190,7 +190,7 @@ class Simulation {
 };
 
 TEST(ClassicSimulation, a_group_comes_to_rest_whatever_happened_to_it) {
-  const TestSeeds seeds = many_test_seeds(3000);
+  const TestSeeds seeds = test_seeds(3000);
   for (uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
     SCOPED_TRACE("BARNABAS_SEED=" + std::to_string(seed));
     Simulation(seed).run();

@@ -257,7 +257,7 @@ class Simulation {
 };
 
 TEST(MigrationSimulation, partitions_have_one_owner_and_offsets_do_not_go_back_whatever_the_group_speaks) {
-  const TestSeeds seeds = many_test_seeds(1000);
+  const TestSeeds seeds = test_seeds(1000);
   for (uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
     SCOPED_TRACE("BARNABAS_SEED=" + std::to_string(seed));
     Simulation(seed).run();

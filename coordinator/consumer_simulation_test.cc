@@ -231,7 +231,7 @@ class Simulation {
 };
 
 TEST(ConsumerSimulation, a_partition_never_belongs_to_two_members_and_everything_settles) {
-  const auto seeds = many_test_seeds(2000);
+  const auto seeds = test_seeds(2000);
   for (uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
     SCOPED_TRACE("BARNABAS_SEED=" + std::to_string(seed));
     Simulation(seed).run();

