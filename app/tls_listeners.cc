@@ -133,6 +133,7 @@ void TlsListeners::follow(const metadata::BrokerConfigView& settings, uint64_t c
 void TlsListeners::look_at_files() {
   const std::lock_guard lock(mutex_);
   for (Listener& listener : listeners_) {
+    listener.tickets->forget_expired(std::chrono::steady_clock::now());
     const bool changed = stamps_of(listener.settings) != listener.stamps;
     if (changed) {
       listener.retries = retries_max;

@@ -35,7 +35,8 @@ class TlsListeners final : public broker::ListenerStores {
   /// Settings have changed. The changes are numbered, and one that comes too late is passed over.
   void follow(const metadata::BrokerConfigView& settings, uint64_t change);
   uint64_t next_change() { return ++changes_; }
-  /// Looks whether files have changed. To be called every now and then.
+  /// Looks whether files have changed, and wipes out keys of tickets that are too old. To be called every now
+  /// and then.
   void look_at_files();
 
  private:

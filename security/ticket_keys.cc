@@ -44,12 +44,24 @@ int handle_ticket(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_C
 
 }  // namespace
 
-TicketKeys::~TicketKeys() {
-  OPENSSL_cleanse(keys_.data(), keys_.size() * sizeof(Key));
+TicketKeys::Key::~Key() {
+  OPENSSL_cleanse(cipher.data(), cipher.size());
+  OPENSSL_cleanse(digest.data(), digest.size());
+}
+
+/// With mutex_ held.
+void TicketKeys::erase_expired(Instant now) {
+  std::erase_if(keys_, [&](const Key& key) { return now - key.made >= rotation + session_life; });
+}
+
+void TicketKeys::forget_expired(Instant now) {
+  const std::lock_guard lock(mutex_);
+  erase_expired(now);
 }
 
 std::optional<TicketKeys::Key> TicketKeys::current(Instant now) {
   const std::lock_guard lock(mutex_);
+  erase_expired(now);
   if (keys_.empty() || now - keys_.back().made >= rotation) {
     Key key;
     key.made = now;
@@ -57,7 +69,6 @@ std::optional<TicketKeys::Key> TicketKeys::current(Instant now) {
         RAND_priv_bytes(key.cipher.data(), static_cast<int>(key.cipher.size())) != 1 ||
         RAND_priv_bytes(key.digest.data(), static_cast<int>(key.digest.size())) != 1)
       return std::nullopt;
-    std::erase_if(keys_, [&](const Key& old) { return now - old.made >= rotation + session_life; });
     keys_.push_back(key);
   }
   return keys_.back();
@@ -65,8 +76,9 @@ std::optional<TicketKeys::Key> TicketKeys::current(Instant now) {
 
 std::optional<TicketKeys::Key> TicketKeys::find(std::span<const unsigned char, 16> name, Instant now) {
   const std::lock_guard lock(mutex_);
+  erase_expired(now);
   for (const Key& key : keys_)
-    if (std::ranges::equal(key.name, name) && now - key.made < rotation + session_life) return key;
+    if (std::ranges::equal(key.name, name)) return key;
   return std::nullopt;
 }
 

@@ -16,8 +16,9 @@ TEST(TicketKeys, the_key_changes_and_old_tickets_open_as_long_as_they_may_be_use
   const auto second = keys.current(start + 61min);
   EXPECT_NE(second->name, first->name);
   EXPECT_NE(second->cipher, first->cipher);
-  EXPECT_TRUE(keys.find(first->name, start + 170min));
-  EXPECT_FALSE(keys.find(first->name, start + 181min));
+  EXPECT_TRUE(keys.find(first->name, start + 179min));
+  EXPECT_FALSE(keys.find(first->name, start + 180min));
+  EXPECT_TRUE(keys.find(second->name, start + 180min));
   EXPECT_FALSE(TicketKeys().find(first->name, start));
 }
 
@@ -26,6 +27,22 @@ TEST(TicketKeys, keys_that_open_nothing_any_more_are_not_kept) {
   const auto first = keys.current(Instant{});
   for (int i = 1; i < 100; ++i) ASSERT_TRUE(keys.current(Instant{} + i * 61min));
   EXPECT_FALSE(keys.find(first->name, Instant{}));
+}
+
+TEST(TicketKeys, keys_go_although_no_other_is_made) {
+  const Instant start{};
+  {
+    TicketKeys keys;
+    const auto key = keys.current(start);
+    EXPECT_FALSE(keys.find(key->name, start + 3h));
+    EXPECT_FALSE(keys.find(key->name, start)) << "it was only passed over";
+  }
+  TicketKeys keys;
+  const auto key = keys.current(start);
+  keys.forget_expired(start + 179min);
+  EXPECT_TRUE(keys.find(key->name, start));
+  keys.forget_expired(start + 3h);
+  EXPECT_FALSE(keys.find(key->name, start));
 }
 
 }  // namespace
