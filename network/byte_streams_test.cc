@@ -106,7 +106,8 @@ TEST(RequestReader, finds_the_same_requests_whatever_the_portions) {
       ASSERT_EQ(state, RequestReader::State::need_bytes);
       reader.keep_rest();
       bool filled = false;
-      ended = reader.read(transport, scratch, filled).status == IoOutcome::Status::end;
+      const auto ahead = random.one_in(4) ? RequestReader::Ahead::none : RequestReader::Ahead::allowed;
+      ended = reader.read(transport, scratch, ahead, filled).status == IoOutcome::Status::end;
     }
     ASSERT_TRUE(found == sent);
     reader.drop();

@@ -40,6 +40,7 @@ Connection::Connection(std::shared_ptr<ServerLoop> home, int socket,
       context_(std::move(context)),
       socket_(home_->loop().context(), socket),
       reader_(home_->loop().frames(), home_->limits().request_bytes_max),
+      bytes_aside_(home_->budget()),
       opened_(std::chrono::steady_clock::now()),
       last_activity_(opened_),
       frame_began_(opened_),
@@ -94,6 +95,7 @@ void Connection::close(LogAs log_as, const std::string& reason) {
   replies_.clear();
   writer_ = ReplyWriter();
   reader_.drop();
+  bytes_aside_.set(0);
   if (handler_knows_) home_->handler().connection_closed(*context_);
   home_->forget(*this);
   self_.reset();
@@ -108,7 +110,12 @@ void Connection::pump() {
   turn_started_ = 0;
   context_->measure_time ? pump_measured() : pump_steps();
   reader_.keep_rest();
+  count_bytes_aside();
   pumping_ = false;
+}
+
+void Connection::count_bytes_aside() {
+  if (!closed()) bytes_aside_.set(reader_.kept_bytes() + transport_->held_bytes());
 }
 
 void Connection::pump_measured() {
@@ -296,7 +303,11 @@ Connection::Step Connection::read() {
   if (home_->budget().exhausted() && !home_->may_overdraw(*this)) return Step::stop;
   const bool fresh = reader_.empty();
   bool filled = false;
-  const IoOutcome outcome = reader_.read(*transport_, home_->scratch(), filled);
+  const bool ahead = home_->budget().may_read_ahead();
+  transport_->set_read_ahead(ahead);
+  const IoOutcome outcome =
+      reader_.read(*transport_, home_->scratch(),
+                   ahead ? RequestReader::Ahead::allowed : RequestReader::Ahead::none, filled);
   readable_ = filled || transport_->has_input();
   switch (outcome.status) {
     case IoOutcome::Status::done:
@@ -305,9 +316,12 @@ Connection::Step Connection::read() {
       if (fresh) frame_began_ = last_bytes_;
       break;
     case IoOutcome::Status::again:
+      // Whoever has nothing to say is not waited for.
+      if (reader_.empty()) home_->end_overdraft(*this);
       break;
     case IoOutcome::Status::end:
       ended_ = true;
+      home_->end_overdraft(*this);
       break;
     case IoOutcome::Status::error:
       close(LogAs::debug, std::strerror(outcome.system_error));

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "network/event_loops.h"
+#include "network/memory_budget.h"
 #include "network/reply_queue.h"
 #include "network/reply_writer.h"
 #include "network/request_handler.h"
@@ -74,6 +75,7 @@ class Connection final : public ReplyTarget,
   void pump_steps();
   void end_handshake();
   bool may_start() const;
+  void count_bytes_aside();
   bool has_output() const { return !writer_.empty() || transport_->has_output(); }
   void collect_answers();
   Step start_next();
@@ -100,6 +102,7 @@ class Connection final : public ReplyTarget,
   std::unique_ptr<Transport> transport_;
   TlsTransport* handshake_ = nullptr;  ///< `transport_`, until its handshake is over
   RequestReader reader_;
+  CountedBytes bytes_aside_;  ///< read ahead of requests, by the reader and the transport
   ReplyQueue replies_;
   ReplyWriter writer_;
 

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "network/connection.h"
+#include "network/memory_budget.h"
 #include "network/server_loop.h"
 #include "network/tls_transport.h"
 
@@ -10,6 +11,7 @@ namespace barnabas::network {
 void Connection::continue_handshake() {
   if (closed() || handshake_ == nullptr) return;
   const auto self = shared_from_this();
+  handshake_->set_read_ahead(home_->budget().may_read_ahead());  // of requests that come along
   switch (handshake_->handshake()) {
     case TlsTransport::Handshake::done:
       end_handshake();

@@ -1,6 +1,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <mutex>
 #include <thread>
 
 #include "network/memory_budget.h"
@@ -135,6 +136,77 @@ TEST(Limits, claimed_sizes_cost_nothing_until_the_bytes_come) {
   ASSERT_TRUE(eventually([&] { return server.loops.budget().used() == 200 * 10; }));
   if (!sanitized) {
     EXPECT_LT(resident_bytes(), before + (20u << 20));
+  }
+}
+
+/// Holds what says "held" until told to answer, and answers the rest with itself.
+class Holder {
+ public:
+  void take(IncomingRequest request) {
+    if (text_of(request) != "held") return echo(std::move(request));
+    const std::lock_guard lock(mutex_);
+    held_.push_back(std::move(request));
+  }
+  void answer_all() {
+    std::vector<IncomingRequest> held;
+    {
+      const std::lock_guard lock(mutex_);
+      held.swap(held_);
+    }
+    for (IncomingRequest& request : held) request.slot.reply(answer("held"));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<IncomingRequest> held_;
+};
+
+TEST(Limits, what_connections_have_read_ahead_counts_and_is_bounded_for_all_together) {
+  constexpr uint64_t budget = 4 << 20;
+  constexpr std::size_t scratch = 128 << 10;
+  constexpr std::size_t count = 1000;
+  constexpr int behind = 32;
+  Holder holder;
+  TestServer server({.backlog = 1000, .total_bytes_in_flight_max = budget},
+                    [&](IncomingRequest request) { holder.take(std::move(request)); });
+  const std::string request(1000, 'x');
+  std::string sent = framed("held");
+  for (int i = 0; i < behind; ++i) sent += framed(request);
+  std::vector<TestClient> clients;
+  for (std::size_t i = 0; i < count; ++i) {
+    clients.push_back(server.connect());
+    clients.back().send_raw(sent);
+  }
+  // Nobody has to wait for what others have sent along.
+  ASSERT_TRUE(eventually([&] { return server.started == count; }));
+  TestClient other = server.connect();
+  other.send("other");
+  EXPECT_EQ(other.receive(), "other");
+  const std::size_t taken = count * sent.size() - unread_bytes(server.port());
+  const std::size_t held = count * framed("held").size();
+  EXPECT_LE(taken, budget / 2 + server.loops.size() * scratch + held);
+  EXPECT_TRUE(eventually([&] { return server.loops.budget().used() + held >= taken; }))
+      << server.loops.budget().used() << " of " << taken << " are counted";
+  holder.answer_all();
+  for (std::size_t i = 0; i < count; i += 100) {
+    EXPECT_EQ(clients[i].receive(), "held");
+    for (int n = 0; n < behind; ++n) ASSERT_EQ(clients[i].receive(), request);
+  }
+  clients.clear();
+  EXPECT_TRUE(eventually([&] { return server.loops.budget().used() == 0; }));
+}
+
+TEST(Limits, with_all_memory_used_who_is_silent_does_not_keep_others_from_reading) {
+  TestServer server({.total_bytes_in_flight_max = 100 << 10, .overdraft_stall_max = 3600s}, {}, 1);
+  TestClient holder = server.connect();
+  holder.send_raw(framed(std::string(1 << 20, 'x')).substr(0, 4 + (100 << 10)));
+  ASSERT_TRUE(eventually([&] { return server.loops.budget().exhausted(); }));
+  TestClient first = server.connect();
+  TestClient second = server.connect();
+  for (TestClient* client : {&first, &second, &first, &second}) {
+    client->send("one");
+    server.take().slot.reply(answer("answer"));
+    EXPECT_EQ(client->receive(), "answer");
   }
 }
 

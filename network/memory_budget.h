@@ -9,9 +9,9 @@
 
 namespace barnabas::network {
 
-/// Counts the bytes of requests in memory, from arrival to the destruction of their frame. Going over the
-/// limit is not prevented here: whoever reads asks `exhausted` first and otherwise waits to be called. Any
-/// thread.
+/// Counts the bytes of requests in memory, from arrival to the destruction of their frame, and what was read
+/// ahead of them. Going over the limit is not prevented here: whoever reads asks `exhausted` first and
+/// otherwise waits to be called. Any thread.
 ///
 /// When half-read requests hold most of the budget, nothing gives memory back until one of them is read to
 /// its end. Then a few may be read beyond the limit (`may_overdraw`).
@@ -23,6 +23,8 @@ class MemoryBudget {
   uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   bool exhausted() const { return used_.load() >= limit_.load(); }
+  /// While half of the limit is left. So what is read ahead of requests never uses it up alone.
+  bool may_read_ahead() const { return used_.load(std::memory_order_relaxed) < limit_.load() / 2; }
   /// Complete requests, which will be answered and give their memory back, hold less than half of the limit.
   bool may_overdraw() const { return complete_.load() < limit_.load() / 2; }
 
@@ -51,6 +53,26 @@ class MemoryBudget {
   std::mutex mutex_;
   Waiters for_room_;
   Waiters for_overdraft_;
+};
+
+/// Bytes of one owner that count in a budget for as long as this is there. The budget outlives it.
+class CountedBytes {
+ public:
+  explicit CountedBytes(MemoryBudget& budget) : budget_(budget) {}
+  ~CountedBytes() { set(0); }
+  CountedBytes(const CountedBytes&) = delete;
+  CountedBytes& operator=(const CountedBytes&) = delete;
+
+  /// So many from now on. With less than before it may call those who wait for room.
+  void set(uint64_t bytes) {
+    const uint64_t before = std::exchange(bytes_, bytes);
+    if (bytes > before) budget_.add(bytes - before);
+    if (bytes < before) budget_.remove(before - bytes, 0);
+  }
+
+ private:
+  MemoryBudget& budget_;
+  uint64_t bytes_ = 0;
 };
 
 }  // namespace barnabas::network

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -160,6 +161,25 @@ bool eventually(const std::function<bool()>& condition) {
     std::this_thread::sleep_for(2ms);
   }
   return true;
+}
+
+std::size_t unread_bytes(uint16_t port) {
+  std::ifstream table("/proc/net/tcp");
+  std::string line;
+  std::getline(table, line);
+  std::size_t total = 0;
+  while (std::getline(table, line)) {
+    unsigned local = 0;
+    unsigned remote = 0;
+    unsigned state = 0;
+    unsigned sending = 0;
+    unsigned received = 0;
+    std::sscanf(line.c_str(), "%*u: %*x:%x %*x:%x %x %x:%x", &local, &remote, &state, &sending, &received);
+    constexpr unsigned listening = 10;
+    if (local == port && state != listening) total += received;
+    if (remote == port) total += sending;
+  }
+  return total;
 }
 
 std::size_t resident_bytes() {

@@ -60,6 +60,8 @@ OutgoingFrame answer(std::string_view text);
 std::string text_of(const IncomingRequest& request);
 /// Polls until `condition` holds, at most some seconds.
 bool eventually(const std::function<bool()>& condition);
+/// Bytes that were sent to `port` of loopback and that nobody has read yet.
+std::size_t unread_bytes(uint16_t port);
 /// Resident memory of this process. Under a sanitizer it says little: what is freed is kept for a while.
 std::size_t resident_bytes();
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

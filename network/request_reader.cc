@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/endian.h"
@@ -56,10 +57,14 @@ Frame RequestReader::take() {
   return std::exchange(frame_, Frame());
 }
 
-IoOutcome RequestReader::read(Transport& transport, std::span<std::byte> scratch, bool& filled) {
+IoOutcome RequestReader::read(Transport& transport, std::span<std::byte> scratch, Ahead ahead, bool& filled) {
   BARNABAS_ASSERT(input_.empty());
   const std::size_t wanted = in_frame_ ? size_ - arrived_ : 0;
-  if (wanted >= scratch.size() / 2) scratch = scratch.first(std::min(read_along_bytes, scratch.size()));
+  if (ahead == Ahead::none) {
+    scratch = scratch.first(in_frame_ ? 0 : head_.size() - head_count_);
+  } else if (wanted >= scratch.size() / 2) {
+    scratch = scratch.first(std::min(read_along_bytes, scratch.size()));
+  }
   const MutableByteView direct =
       in_frame_ ? frame_.mutable_bytes().subspan(arrived_, wanted) : MutableByteView();
   const iovec pieces[] = {{direct.data(), direct.size()}, {scratch.data(), scratch.size()}};
@@ -77,19 +82,28 @@ IoOutcome RequestReader::read(Transport& transport, std::span<std::byte> scratch
 }
 
 void RequestReader::keep_rest() {
-  if (!input_in_scratch_) {
-    if (input_.empty()) kept_.reset();
-    return;
-  }
-  input_in_scratch_ = false;
-  if (input_.empty()) {
-    kept_.reset();
-    return;
-  }
+  const bool in_scratch = std::exchange(input_in_scratch_, false);
+  if (input_.empty()) return keep_nothing();
+  if (!in_scratch) return;
   auto kept = std::make_unique_for_overwrite<std::byte[]>(input_.size());
   std::memcpy(kept.get(), input_.data(), input_.size());
   input_ = {kept.get(), input_.size()};
   kept_ = std::move(kept);
+  kept_size_ = input_.size();
+}
+
+void RequestReader::keep_nothing() {
+  kept_.reset();
+  kept_size_ = 0;
+}
+
+bool RequestReader::holds_request() const {
+  if (in_frame_) return arrived_ + input_.size() >= size_;
+  std::array<std::byte, 4> head = head_;
+  const std::size_t missing = head.size() - head_count_;
+  if (input_.size() < missing) return false;
+  std::copy_n(input_.begin(), missing, head.begin() + head_count_);
+  return input_.size() - missing >= load_big_endian<uint32_t>(head.data());
 }
 
 void RequestReader::drop() {
@@ -97,7 +111,7 @@ void RequestReader::drop() {
   in_frame_ = false;
   frame_ = Frame();
   input_ = {};
-  kept_.reset();
+  keep_nothing();
 }
 
 }  // namespace barnabas::network

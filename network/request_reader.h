@@ -17,7 +17,7 @@ namespace barnabas::network {
 /// Cuts the bytes of one connection into requests. Reads into a scratch buffer that the connections of a loop
 /// share, or, in the middle of a large request, straight into its frame with the scratch behind it for the
 /// head of the next one. Between uses of the scratch, bytes that were not yet cut are kept aside; they are
-/// never more than one scratch full.
+/// never more than one scratch full, and whoever owns the reader counts them (kept_bytes).
 class RequestReader {
  public:
   enum class State : uint8_t {
@@ -41,15 +41,23 @@ class RequestReader {
   /// After State::complete.
   Frame take();
 
+  enum class Ahead : uint8_t {
+    none,     ///< no more than what the request that is coming in, or the size of the next one, still needs
+    allowed,  ///< as much as there is room
+  };
   /// One read from `transport`. Only after advance said need_bytes. `filled` tells whether all the room was
   /// used, so that there may be more to read at once. Bytes may lie in `scratch` afterwards until keep_rest.
-  IoOutcome read(Transport& transport, std::span<std::byte> scratch, bool& filled);
+  IoOutcome read(Transport& transport, std::span<std::byte> scratch, Ahead ahead, bool& filled);
   /// To be called before somebody else uses the scratch.
   void keep_rest();
 
   /// Lets go of all memory. Final.
   void drop();
 
+  /// Memory of the bytes that are kept aside. After keep_rest.
+  std::size_t kept_bytes() const { return kept_size_; }
+  /// Whether the bytes at hand hold a request to its end, of whatever size.
+  bool holds_request() const;
   bool in_frame() const { return in_frame_; }
   /// Nothing at all of a next request has come.
   bool empty() const { return !in_frame_ && head_count_ == 0 && input_.empty(); }
@@ -59,6 +67,7 @@ class RequestReader {
 
  private:
   State begin_frame(Bounds bounds);
+  void keep_nothing();
 
   FramePool& pool_;
   const uint32_t request_bytes_max_;
@@ -72,6 +81,7 @@ class RequestReader {
   uint32_t arrived_ = 0;
   ByteView input_;  ///< not yet cut: in the scratch, or in kept_
   std::unique_ptr<std::byte[]> kept_;
+  std::size_t kept_size_ = 0;
 };
 
 }  // namespace barnabas::network

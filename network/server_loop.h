@@ -60,8 +60,8 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
 
   /// Whether this connection may read although the budget is used up. One connection of the loop may, until
   /// its request is complete, when half-read requests hold most of the budget against each other; if it then
-  /// stalls, it is closed. So memory stays below the limit and one request a loop. If not, the connection is
-  /// called back.
+  /// stalls, it is closed. It reads nothing ahead. So memory stays below the limit and one request a loop. If
+  /// not, the connection is called back.
   bool may_overdraw(Connection& connection);
   void end_overdraft(const Connection& connection);
 

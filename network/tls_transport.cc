@@ -192,6 +192,7 @@ TlsTransport::Handshake TlsTransport::handshake() {
   }
   if (error == SSL_ERROR_NONE) {
     done_ = true;
+    count_held(0);
     return Handshake::done;
   }
   return has_output() ? Handshake::needs_room : Handshake::needs_input;
@@ -265,10 +266,26 @@ IoOutcome TlsTransport::read(std::span<const iovec> into) {
     }
   }
   if (buffers_.sealed_used > 0) (void)send_sealed(false);  // an alert, or new keys
+  count_held(total);
   if (total == 0) return end;
   key_updates_ = 0;
   if (end.status != IoOutcome::Status::done) after_ = end;
   return done(total);
+}
+
+void TlsTransport::set_read_ahead(bool allowed) {
+  if (ssl_ != nullptr) SSL_set_read_ahead(ssl_, allowed ? 1 : 0);
+}
+
+/// After a call that took `taken_` bytes. What sealing adds to the bytes is counted with them, since only
+/// OpenSSL knows how much that is, until nothing is left.
+void TlsTransport::count_held(std::size_t given) {
+  if (broken_ || SSL_has_pending(ssl_) == 0) {
+    held_ = 0;
+    return;
+  }
+  held_ += taken_;
+  held_ = std::min(held_ - std::min(held_, given), security::TlsContext::read_buffer_bytes);
 }
 
 bool TlsTransport::seal(const std::byte* from, std::size_t length) {

@@ -42,7 +42,7 @@ class TlsTransport final : public Transport {
 
   enum class Handshake : uint8_t { done, needs_input, needs_room, failed };
   /// The next step of the handshake; may cost a millisecond or several of arithmetic. Before it is done
-  /// nothing else may be called but failure and peer_has_spoken.
+  /// nothing else may be called but failure, peer_has_spoken and set_read_ahead.
   Handshake handshake();
   /// After failed: what went wrong, for the log. What does not look like TLS is said to be that.
   const std::string& failure() const { return failure_; }
@@ -58,11 +58,16 @@ class TlsTransport final : public Transport {
   bool has_output() const override { return pending_.size() > pending_sent_; }
   IoOutcome flush() override;
   bool has_input() const override { return after_.status != IoOutcome::Status::again; }
+  /// A record is always taken whole, since it cannot be opened before: 16 KiB, and not more when not allowed.
+  void set_read_ahead(bool allowed) override;
+  /// At most TlsContext::read_buffer_bytes.
+  std::size_t held_bytes() const override { return held_; }
   void shut_down() override;
 
  private:
   friend struct TlsBio;
   int take_from_socket(char* into, int length, bool& retry);
+  void count_held(std::size_t given);
   int keep_sealed(const char* from, int length);
   IoOutcome outcome_of(int result);
   bool seal(const std::byte* from, std::size_t length);
@@ -84,8 +89,9 @@ class TlsTransport final : public Transport {
   bool broken_ = false;  ///< OpenSSL must not be asked any more
   bool done_ = false;    ///< the handshake
   bool eof_ = false;
-  bool drained_ = false;      ///< the last look at the socket took all that was there; to be waited for
-  std::size_t taken_ = 0;     ///< from the socket, in this call
+  bool drained_ = false;   ///< the last look at the socket took all that was there; to be waited for
+  std::size_t taken_ = 0;  ///< from the socket, in this call
+  std::size_t held_ = 0;
   uint32_t key_updates_ = 0;  ///< since the peer's last application data
   uint8_t first_count_ = 0;
   char first_[8] = {};  ///< what the peer began with

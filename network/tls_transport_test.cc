@@ -9,6 +9,7 @@
 
 #include "io/fake_disk.h"
 #include "io/posix_disk.h"
+#include "network/memory_budget.h"
 #include "network/tls_fixture.h"
 
 namespace barnabas::network {
@@ -162,6 +163,36 @@ TEST_P(TlsTransportTest, readers_that_stop_hold_little_memory) {
   if (!sanitized) {
     EXPECT_LT(after, before + (40 << 20)) << "an answer each would be 160 MiB";
   }
+}
+
+TEST_P(TlsTransportTest, what_is_read_ahead_is_bounded_for_all_together) {
+  constexpr std::size_t budget = 1 << 20;
+  constexpr std::size_t count = 60;
+  constexpr std::size_t scratch = 128 << 10;
+  constexpr std::size_t record = 17 << 10;
+  ServerLimits limits;
+  limits.total_bytes_in_flight_max = budget;
+  TlsTestServer server(ClientAuth::none, {}, limits);
+  std::string sent = framed("held");
+  for (int i = 0; i < 100; ++i) sent += framed(std::string(1000, 'x'));
+  std::vector<std::unique_ptr<TlsTestClient>> clients;
+  std::vector<IncomingRequest> held;
+  for (std::size_t i = 0; i < count; ++i) {
+    clients.push_back(
+        std::make_unique<TlsTestClient>(server.port(), TlsClientOptions{.version = GetParam()}));
+    ASSERT_TRUE(clients.back()->handshake()) << clients.back()->failure();
+    clients.back()->send_raw(sent);
+    held.push_back(server.server->take());
+  }
+  const std::size_t taken = count * sent.size() - unread_bytes(server.port());
+  // A record is opened whole or not at all.
+  EXPECT_LE(taken, budget / 2 + 2 * (scratch + security::TlsContext::read_buffer_bytes) + count * record);
+  MemoryBudget& counted = server.server->loops.budget();
+  EXPECT_TRUE(eventually([&] { return counted.used() + taken / 50 >= taken; }))
+      << counted.used() << " of " << taken << " are counted";
+  held.clear();
+  clients.clear();
+  EXPECT_TRUE(eventually([&] { return counted.used() == 0; }));
 }
 
 TEST_P(TlsTransportTest, a_peer_that_ends_its_side_still_gets_its_answers) {

@@ -39,6 +39,10 @@ class Transport {
   virtual IoOutcome flush() { return {}; }
   /// A read has something to say although the socket has not.
   virtual bool has_input() const { return false; }
+  /// Whether a read may take more from the socket than it gives, which it may at first.
+  virtual void set_read_ahead(bool allowed) { (void)allowed; }
+  /// Memory of bytes that were taken from the socket and not given to anybody yet.
+  virtual std::size_t held_bytes() const { return 0; }
   /// Tells the peer that no more is sent, as far as the socket takes it at once. Nothing else is called
   /// afterwards.
   virtual void shut_down() {}

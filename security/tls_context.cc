@@ -20,8 +20,6 @@ namespace {
 
 /// Sessions resumed by id, of clients that take no tickets.
 constexpr long cached_sessions_max = 4096;
-/// Read with one call where the peer sends that much. Given back while there is nothing in it.
-constexpr std::size_t read_buffer_bytes = 64 << 10;
 /// Names of authorities that a client is told, to choose its certificate by. More would not fit into a
 /// message.
 constexpr std::size_t authority_names_max = 64;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,6 +23,10 @@ namespace barnabas::security {
 /// one.
 class TlsContext {
  public:
+  /// So much is read with one call where the peer sends it. The memory is given back while there is nothing
+  /// in it.
+  static constexpr std::size_t read_buffer_bytes = 64 << 10;
+
   /// Reads the stores, so it may wait for a disk. ErrorKind::invalid has one line: setting, file, what was
   /// found and what was expected; never a secret. `tickets` should be the same one for a listener's contexts.
   static Result<std::shared_ptr<const TlsContext>> load(const TlsSettings& settings,
