@@ -1,8 +1,5 @@
 #include "network/connection.h"
 
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -10,7 +7,6 @@
 
 #include "base/assert.h"
 #include "base/log.h"
-#include "network/page_cache.h"
 #include "network/server_loop.h"
 #include "network/tls_transport.h"
 
@@ -20,16 +16,11 @@ namespace {
 
 constinit Logger log_{"network"};
 
-/// What one connection may read, write or start before others get their turn.
-constexpr std::size_t turn_bytes = 1 << 20;
+/// What one connection may start before others get their turn.
 constexpr uint32_t turn_requests_max = 64;
 /// Answers are gathered up to here while requests are at hand, so that a burst of small requests costs few
 /// writes.
 constexpr uint64_t gathered_answers_max = 64 << 10;
-/// How often to look whether the peer of a request that is being served is still there.
-constexpr std::chrono::seconds probe_interval{60};
-/// A request may take the idle time and beyond that as long as it needs at this rate.
-constexpr int32_t slowest_bytes_per_second = 64 << 10;
 
 }  // namespace
 
@@ -141,30 +132,6 @@ void Connection::pump_steps() {
   } while (!closed());
 }
 
-void Connection::mute_for(std::chrono::milliseconds time) {
-  if (finishing_) return;
-  const Instant until = std::chrono::steady_clock::now() + time;
-  if (muted_ && until <= muted_until_) return;
-  muted_ = true;
-  muted_until_ = until;
-  // Others need not wait for the rest of a request that is not read meanwhile.
-  home_->end_overdraft(*this);
-  if (!mute_timer_) mute_timer_ = std::make_unique<Timer>(home_->loop().context());
-  mute_timer_->expires_at(until);
-  mute_timer_->async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-    // A wait that was over already cannot be cancelled by a longer mute.
-    if (error || self->closed() || std::chrono::steady_clock::now() < self->muted_until_) return;
-    self->end_mute();
-    self->pump();
-  });
-}
-
-void Connection::end_mute() {
-  if (!std::exchange(muted_, false)) return;
-  mute_timer_->cancel();
-  last_activity_ = frame_began_ = last_bytes_ = std::chrono::steady_clock::now();
-}
-
 bool Connection::may_start() const {
   return !closing_ && !finishing_ && !muted_ && !room_wait_ && !cold_wait_ && replies_.next_allowed() &&
          writer_.backlog() < gathered_answers_max &&
@@ -240,43 +207,6 @@ std::string Connection::bad_size_text() const {
       log_text(head));
 }
 
-Connection::Step Connection::flush() {
-  if (room_wait_ || cold_wait_) return Step::stop;
-  const uint64_t before = writer_.backlog();
-  const ReplyWriter::Status status = writer_.flush(*transport_, turn_bytes);
-  if (writer_.backlog() != before) last_activity_ = std::chrono::steady_clock::now();
-  switch (status) {
-    case ReplyWriter::Status::idle:
-      return flush_transport();
-    case ReplyWriter::Status::again:
-      wait_for_room();
-      break;
-    case ReplyWriter::Status::cold:
-      read_cold_piece();
-      break;
-    case ReplyWriter::Status::turn_over:
-      home_->schedule(*this);
-      break;
-    case ReplyWriter::Status::failed:
-      close(writer_.file_failed() ? LogAs::warning : LogAs::debug, std::string(writer_.failure()));
-      break;
-  }
-  return Step::stop;
-}
-
-Connection::Step Connection::flush_transport() {
-  if (!transport_->has_output()) return Step::go_on;
-  const IoOutcome outcome = transport_->flush();
-  if (outcome.bytes > 0) last_activity_ = std::chrono::steady_clock::now();
-  if (outcome.status == IoOutcome::Status::done) return Step::go_on;
-  if (outcome.status == IoOutcome::Status::again) {
-    wait_for_room();
-  } else {
-    close(LogAs::debug, std::strerror(outcome.system_error));
-  }
-  return Step::stop;
-}
-
 /// Only when there is nothing to write.
 Connection::Step Connection::close_if_done() {
   if (!replies_.empty()) return Step::go_on;
@@ -337,108 +267,6 @@ void Connection::wait_for_input() {
     self->readable_ = true;
     self->pump();
   });
-}
-
-void Connection::wait_for_room() {
-  room_wait_ = true;
-  socket_.async_wait(Descriptor::wait_write, [self = shared_from_this()](const boost::system::error_code&) {
-    self->room_wait_ = false;
-    self->pump();
-  });
-}
-
-void Connection::read_cold_piece() {
-  cold_wait_ = true;
-  ReplyWriter::ColdPiece cold = writer_.cold_piece(*transport_);
-  const bool accepted =
-      home_->disk_pool().submit([self = shared_from_this(), cold = std::move(cold)]() mutable {
-        Result<std::unique_ptr<std::byte[]>> bytes;
-        if (cold.wants_bytes) {
-          auto buffer = std::make_unique_for_overwrite<std::byte[]>(cold.slice.length);
-          const auto got = cold.slice.file->read_at({buffer.get(), cold.slice.length}, cold.slice.position);
-          if (!got) {
-            bytes = std::unexpected(got.error());
-          } else if (*got < cold.slice.length) {
-            bytes = fail(ErrorKind::out_of_range, cold.slice.file->path() + ": shorter than promised");
-          } else {
-            bytes = std::move(buffer);
-          }
-        } else if (auto read = read_into_page_cache(cold.slice); !read) {
-          bytes = std::unexpected(std::move(read).error());
-        }
-        EventLoop& loop = self->home_->loop();
-        loop.post(
-            [self = std::move(self), length = cold.slice.length, wants = cold.wants_bytes,
-             bytes = std::move(bytes)]() mutable { self->cold_piece_done(length, wants, std::move(bytes)); });
-      });
-  if (!accepted) close(LogAs::warning, "the disk pool refuses to read for an answer");
-}
-
-void Connection::cold_piece_done(uint64_t length, bool wants_bytes,
-                                 Result<std::unique_ptr<std::byte[]>> bytes) {
-  if (closed()) return;
-  cold_wait_ = false;
-  if (!bytes) {
-    close(LogAs::warning, "reading for an answer failed: " + bytes.error().message);
-    return;
-  }
-  if (wants_bytes) {
-    writer_.supply(std::move(*bytes), length);
-  } else {
-    writer_.warmed(length);
-  }
-  pump();
-}
-
-void Connection::check_deadlines(Instant now) {
-  const auto idle_max = home_->limits().idle_max;
-  const auto at_most = [&](std::chrono::milliseconds limit) {
-    return idle_max.count() < 0 ? limit : std::min(limit, idle_max);
-  };
-  if (!context_->admitted && now - opened_ >= at_most(home_->limits().authentication_max))
-    return close(LogAs::warning, "not authenticated in time");
-  if (handshake_ != nullptr) {
-    if (now - opened_ >= at_most(home_->limits().handshake_max))
-      close(LogAs::warning, "TLS handshake not completed in time");
-    return;
-  }
-  if (idle_max.count() < 0) return;
-  if (has_output()) {
-    if (room_wait_ && now - last_activity_ >= idle_max) close(LogAs::debug, "peer does not read its answer");
-  } else if (!replies_.empty()) {
-    if (now - last_activity_ < std::min<Instant::duration>(probe_interval, idle_max)) return;
-    last_activity_ = now;
-    if (!input_wait_ && peer_is_gone()) close(LogAs::debug, "peer is gone");
-  } else if (muted_) {
-    if (peer_is_gone() || (reader_.empty() && nothing_more_comes())) {
-      close(LogAs::debug, "peer closed while muted");
-    } else if (reader_.in_frame() && home_->budget().exhausted() &&
-               now - last_bytes_ >= home_->limits().overdraft_stall_max) {
-      close(LogAs::warning, "muted in the middle of a request while memory for requests is used up");
-    }
-  } else if (!reader_.empty()) {
-    const std::chrono::seconds at_slowest(reader_.in_frame() ? reader_.frame_size() / slowest_bytes_per_second
-                                                             : 0);
-    if (!memory_wait_ && now - frame_began_ >= idle_max + at_slowest) {
-      close(LogAs::warning, fmt::format("request of {} bytes not completed in time", reader_.frame_size()));
-    }
-  } else if (now - last_activity_ >= idle_max) {
-    close(LogAs::debug, "idle");
-  }
-}
-
-bool Connection::nothing_more_comes() const {
-  std::byte next;
-  const int socket = const_cast<Descriptor&>(socket_).native_handle();
-  const ssize_t got = ::recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
-}
-
-bool Connection::peer_is_gone() const {
-  tcp_info info{};
-  socklen_t length = sizeof info;
-  const int socket = const_cast<Descriptor&>(socket_).native_handle();
-  return ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_state == TCP_CLOSE;
 }
 
 void Connection::settle(uint64_t request, ReplyQueue::Settlement settlement) {

@@ -66,6 +66,8 @@ class Connection final : public ReplyTarget,
 
  private:
   friend class ServerLoop;
+  /// What one connection may read or write before others get their turn.
+  static constexpr std::size_t turn_bytes = 1 << 20;
   using Descriptor = boost::asio::posix::basic_stream_descriptor<EventLoop::Executor>;
   using Timer = boost::asio::basic_waitable_timer<
       std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, EventLoop::Executor>;
