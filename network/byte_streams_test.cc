@@ -48,6 +48,7 @@ class ScriptedTransport final : public Transport {
     return {IoOutcome::Status::done, moved};
   }
 
+  bool peer_has_ended() override { return at_ == input.size(); }
   bool can_send_files() const override { return false; }
   IoOutcome send_file(int, uint64_t, std::size_t) override { return {IoOutcome::Status::error, 0, 38}; }
 

@@ -90,13 +90,14 @@ class Connection final : public ReplyTarget,
   void close_after_answers(std::string reason);
   void mute_for(std::chrono::milliseconds time);
   void end_mute();
+  void check_muted(Instant now);
   std::string bad_size_text() const;
   void wait_for_input();
   void wait_for_room();
   void read_cold_piece();
   void cold_piece_done(uint64_t length, bool wants_bytes, Result<std::unique_ptr<std::byte[]>> bytes);
-  bool peer_is_gone() const;
-  bool nothing_more_comes() const;
+  /// Of the socket, as in tcp(7): TCP_CLOSE_WAIT, TCP_CLOSE …
+  int tcp_state() const;
 
   const std::shared_ptr<ServerLoop> home_;
   const std::shared_ptr<ConnectionContext> context_;

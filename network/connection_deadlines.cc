@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "base/log.h"
@@ -60,20 +59,20 @@ void Connection::check_deadlines(Instant now) {
       close(LogAs::warning, "TLS handshake not completed in time");
     return;
   }
-  if (idle_max.count() < 0) return;
+  if (muted_) {
+    check_muted(now);
+    if (closed()) return;
+  }
+  const bool for_ever = idle_max.count() < 0;
   if (has_output()) {
-    if (room_wait_ && now - last_activity_ >= idle_max) close(LogAs::debug, "peer does not read its answer");
+    if (!for_ever && room_wait_ && now - last_activity_ >= idle_max)
+      close(LogAs::debug, "peer does not read its answer");
   } else if (!replies_.empty()) {
-    if (now - last_activity_ < std::min<Instant::duration>(probe_interval, idle_max)) return;
+    if (now - last_activity_ < at_most(probe_interval)) return;
     last_activity_ = now;
-    if (!input_wait_ && peer_is_gone()) close(LogAs::debug, "peer is gone");
-  } else if (muted_) {
-    if (peer_is_gone() || (reader_.empty() && nothing_more_comes())) {
-      close(LogAs::debug, "peer closed while muted");
-    } else if (reader_.in_frame() && home_->budget().exhausted() &&
-               now - last_bytes_ >= home_->limits().overdraft_stall_max) {
-      close(LogAs::warning, "muted in the middle of a request while memory for requests is used up");
-    }
+    if (!input_wait_ && tcp_state() == TCP_CLOSE) close(LogAs::debug, "peer is gone");
+  } else if (muted_ || for_ever) {
+    return;
   } else if (!reader_.empty()) {
     const std::chrono::seconds at_slowest(reader_.in_frame() ? reader_.frame_size() / slowest_bytes_per_second
                                                              : 0);
@@ -85,18 +84,35 @@ void Connection::check_deadlines(Instant now) {
   }
 }
 
-bool Connection::nothing_more_comes() const {
-  std::byte next;
-  const int socket = const_cast<Descriptor&>(socket_).native_handle();
-  const ssize_t got = ::recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+/// A client that keeps quiet as it was told to is not idle, but one that has left is not waited for. Who has
+/// only ended its side may still wait for answers to what it sent before: for the idle time, as everybody.
+void Connection::check_muted(Instant now) {
+  const int state = tcp_state();
+  if (state == TCP_CLOSE) return close(LogAs::debug, "peer is gone while muted");
+  if (has_output() || !replies_.empty()) return;
+  const bool ended = transport_->peer_has_ended();
+  readable_ = true;  // what that has taken from the socket, the socket does not tell of again
+  count_bytes_aside();
+  const auto& limits = home_->limits();
+  if (ended && (closing_ || !reader_.holds_request())) {
+    close(LogAs::debug, "peer closed while muted");
+  } else if ((ended || state == TCP_CLOSE_WAIT) && limits.idle_max.count() >= 0 &&
+             now - last_activity_ >= limits.idle_max) {
+    close(LogAs::debug, "peer closed while muted, and the requests before that wait too long");
+  } else if (reader_.in_frame() && home_->budget().exhausted() &&
+             now - last_bytes_ >= limits.overdraft_stall_max) {
+    close(LogAs::warning, "muted in the middle of a request while memory for requests is used up");
+  } else if (has_output()) {
+    pump();  // new keys that the peer asked for
+  }
 }
 
-bool Connection::peer_is_gone() const {
+int Connection::tcp_state() const {
   tcp_info info{};
   socklen_t length = sizeof info;
   const int socket = const_cast<Descriptor&>(socket_).native_handle();
-  return ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_state == TCP_CLOSE;
+  const bool known = ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
+  return known ? int{info.tcpi_state} : TCP_ESTABLISHED;
 }
 
 }  // namespace barnabas::network

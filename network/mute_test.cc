@@ -177,28 +177,83 @@ TEST(Mute, peer_that_leaves_meanwhile_is_forgotten) {
   }
 }
 
-TEST(Mute, peer_that_is_gone_is_forgotten_whatever_it_sent_before) {
+TEST(Mute, peer_that_leaves_is_forgotten_whatever_it_sent_before) {
   TestServer server({.idle_max = 200ms});
+  for (const bool hard : {false, true}) {
+    for (const std::string& before :
+         {framed("two").substr(0, 3), framed("two").substr(0, 5), framed("two")}) {
+      TestClient client = server.connect();
+      client.send_raw(framed("one") + before);
+      server.take().slot.reply(answer("first"), muted(long_mute));
+      EXPECT_EQ(client.receive(), "first");
+      ASSERT_EQ(server.server->connection_count(), 1U);
+      hard ? client.reset() : client.close();
+      EXPECT_TRUE(eventually([&] { return server.server->connection_count() == 0; })) << before.size();
+    }
+  }
+}
+
+TEST(Mute, peer_that_leaves_is_forgotten_whatever_it_sent_meanwhile) {
+  TestServer server({.idle_max = 200ms});
+  for (const bool hard : {false, true}) {
+    TestClient client = server.connect();
+    client.send("one");
+    server.take().slot.reply(answer("first"), muted(long_mute));
+    EXPECT_EQ(client.receive(), "first");
+    client.send("two");
+    hard ? client.reset() : client.close();
+    EXPECT_TRUE(eventually([&] { return server.server->connection_count() == 0; })) << hard;
+  }
+}
+
+TEST(Mute, peer_that_leaves_is_forgotten_also_where_nobody_is_ever_idle) {
+  TestServer server({.idle_max = -1ms, .overdraft_stall_max = 200ms});  // ticks every 25 ms
+  for (const bool hard : {false, true}) {
+    TestClient client = server.connect();
+    client.send_raw(framed("one") + "beginning of another");
+    server.take().slot.reply(answer("first"), muted(long_mute));
+    EXPECT_EQ(client.receive(), "first");
+    hard ? client.reset() : client.close();
+    EXPECT_TRUE(eventually([&] { return server.server->connection_count() == 0; })) << hard;
+  }
+}
+
+TEST(Mute, peer_that_leaves_after_a_refusal_is_forgotten_at_once) {
+  TestServer server({.idle_max = 3600s, .overdraft_stall_max = 200ms});
   TestClient client = server.connect();
-  client.send_raw(framed("one") + "beginning of another");
-  server.take().slot.reply(answer("first"), muted(long_mute));
+  client.send_raw(framed("one") + framed("two"));
+  server.take().slot.reply(answer("no"), {.mute_for = long_mute, .close = true, .reason = "wrong password"});
+  EXPECT_EQ(client.receive(), "no");
+  client.close();
+  EXPECT_TRUE(eventually([&] { return server.server->connection_count() == 0; }));
+}
+
+TEST(Mute, peer_that_is_gone_is_forgotten_although_answers_are_owed_to_it) {
+  TestServer server({.idle_max = 3600s, .overdraft_stall_max = 200ms});
+  TestClient client = server.connect();
+  client.send_raw(framed("one") + framed("two"));
+  IncomingRequest one = server.take();
+  one.slot.allow_next();
+  const IncomingRequest two = server.take();
+  one.slot.reply(answer("first"), muted(long_mute));
   EXPECT_EQ(client.receive(), "first");
-  ASSERT_EQ(server.server->connection_count(), 1U);
   client.reset();
   EXPECT_TRUE(eventually([&] { return server.server->connection_count() == 0; }));
 }
 
 TEST(Mute, what_a_peer_sent_before_it_ended_sending_is_still_answered) {
-  TestServer server({.idle_max = 200ms});
-  TestClient client = server.connect();
-  client.send("one");
-  server.take().slot.reply(answer("first"), muted(mute));
-  EXPECT_EQ(client.receive(), "first");
-  client.send("two");
-  client.end_sending();
-  server.take().slot.reply(answer("second"));
-  EXPECT_EQ(client.receive(), "second");
-  EXPECT_TRUE(client.closed_within(5s));
+  TestServer server({.idle_max = 3600s, .overdraft_stall_max = 200ms});
+  for (const bool along : {false, true}) {
+    TestClient client = server.connect();
+    client.send_raw(framed("one") + (along ? framed("two") : ""));
+    server.take().slot.reply(answer("first"), muted(mute));
+    EXPECT_EQ(client.receive(), "first");
+    if (!along) client.send("two");
+    client.end_sending();
+    server.take().slot.reply(answer("second"));
+    EXPECT_EQ(client.receive(), "second");
+    EXPECT_TRUE(client.closed_within(5s));
+  }
 }
 
 TEST(Mute, half_read_request_does_not_keep_memory_from_others) {

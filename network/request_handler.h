@@ -57,7 +57,8 @@ struct ConnectionContext {
 struct AfterReply {
   /// For so long the connection reads nothing and starts no request; what was started before goes on and is
   /// answered. The stop of the server ends it early. Several that overlap end with the last one. A muted
-  /// connection is not idle, and is closed when its peer has left.
+  /// connection is not idle, and is closed when its peer has left: one that ended its side having sent
+  /// requests before is given ServerLimits::idle_max.
   std::chrono::milliseconds mute_for{0};
   /// Closes the connection then. Requests that were started behind this one get no answer.
   bool close = false;

@@ -273,6 +273,23 @@ IoOutcome TlsTransport::read(std::span<const iovec> into) {
   return done(total);
 }
 
+bool TlsTransport::peer_has_ended() {
+  BARNABAS_ASSERT(buffers_.sealed_used == 0);
+  if (broken_ || has_input()) return true;
+  drained_ = false;
+  taken_ = 0;
+  set_read_ahead(false);
+  ERR_clear_error();
+  std::byte next;
+  std::size_t got = 0;
+  IoOutcome end{IoOutcome::Status::again, 0, 0};
+  if (const int result = SSL_peek_ex(ssl_, &next, 1, &got); result != 1) end = outcome_of(result);
+  if (buffers_.sealed_used > 0) (void)send_sealed(false);  // an alert, or new keys
+  count_held(0);
+  after_ = end;
+  return has_input();
+}
+
 void TlsTransport::set_read_ahead(bool allowed) {
   if (ssl_ != nullptr) SSL_set_read_ahead(ssl_, allowed ? 1 : 0);
 }

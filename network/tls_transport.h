@@ -62,6 +62,8 @@ class TlsTransport final : public Transport {
   void set_read_ahead(bool allowed) override;
   /// At most TlsContext::read_buffer_bytes.
   std::size_t held_bytes() const override { return held_; }
+  /// Opens the next record to see what is in it.
+  bool peer_has_ended() override;
   void shut_down() override;
 
  private:

@@ -35,6 +35,12 @@ IoOutcome PlainTransport::write(std::span<const iovec> from, bool more) {
   return outcome_of([&] { return ::sendmsg(socket_, &message, MSG_NOSIGNAL | (more ? MSG_MORE : 0)); });
 }
 
+bool PlainTransport::peer_has_ended() {
+  std::byte next;
+  const IoOutcome outcome = outcome_of([&] { return ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT); });
+  return outcome.status == IoOutcome::Status::end || outcome.status == IoOutcome::Status::error;
+}
+
 IoOutcome PlainTransport::send_file(int file, uint64_t position, std::size_t length) {
   auto offset = static_cast<off_t>(position);
   return outcome_of([&] { return ::sendfile(socket_, file, &offset, length); });

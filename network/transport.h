@@ -43,6 +43,9 @@ class Transport {
   virtual void set_read_ahead(bool allowed) { (void)allowed; }
   /// Memory of bytes that were taken from the socket and not given to anybody yet.
   virtual std::size_t held_bytes() const { return 0; }
+  /// Whether the peer sends no more, or cannot, and all that it sent was read. Gives no bytes away, but may
+  /// take some from the socket: so much as `held_bytes` then says.
+  virtual bool peer_has_ended() = 0;
   /// Tells the peer that no more is sent, as far as the socket takes it at once. Nothing else is called
   /// afterwards.
   virtual void shut_down() {}
@@ -55,6 +58,7 @@ class PlainTransport final : public Transport {
   IoOutcome read(std::span<const iovec> into) override;
   IoOutcome write(std::span<const iovec> from, bool more) override;
   bool can_send_files() const override { return true; }
+  bool peer_has_ended() override;
   /// Status end: the file is shorter.
   IoOutcome send_file(int file, uint64_t position, std::size_t length) override;
 
