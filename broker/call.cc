@@ -32,10 +32,11 @@ void Call::no_reply() {
   incoming_.slot.no_reply({.mute_for = std::chrono::milliseconds(throttle_time_ms_)});
 }
 
-Rights Call::rights() const {
-  if (services_->authorizer == nullptr) return {};
-  return {*services_->authorizer,
-          {connection().principal.to_string(), connection().peer_address, protocol::name(api_)}};
+Rights Call::rights_of(const Services& services, const network::ConnectionContext& connection,
+                       protocol::ApiKey api) {
+  if (services.authorizer == nullptr) return {};
+  return {*services.authorizer,
+          {connection.principal.to_string(), connection.peer_address, protocol::name(api)}};
 }
 
 void Call::send(protocol::Writer writer) {

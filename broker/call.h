@@ -19,8 +19,14 @@ namespace barnabas::broker {
 
 struct QuotaClient;
 
-/// One request on its way through a handler: what it came with, and the duty to answer it. Move-only.
-/// Everything that was decoded from the frame borrows from it: release_frame() ends that.
+/// One request on its way through a handler: what it came with, and the duty to answer it. Move-only; made on
+/// the loop of its connection. Everything that was decoded from the frame borrows from it: release_frame()
+/// ends that.
+///
+/// What a connection learns of its peer (its principal first of all) changes on its loop, when the peer logs
+/// in again. So whoever goes on elsewhere, on the disk pool or a coordinator's thread, must not look at
+/// connection() but for what never changes of it. rights() was taken when the call was made, and serves
+/// anywhere.
 class Call {
  public:
   Call(Services& services, network::IncomingRequest incoming, protocol::ApiKey api, int16_t version,
@@ -31,6 +37,7 @@ class Call {
         version_(version),
         correlation_id_(correlation_id),
         request_bytes_(static_cast<uint32_t>(incoming_.frame.size())),
+        rights_(rights_of(services, *incoming_.connection, api)),
         client_id_(std::move(client_id)) {}
 
   Services& services() const { return *services_; }
@@ -40,8 +47,9 @@ class Call {
   int16_t version() const { return version_; }
   std::string_view client_id() const { return client_id_; }
   Instant received() const { return incoming_.received; }
-  /// What the sender may do. On the loop of the connection.
-  Rights rights() const;
+  /// What the sender of this request may do, whoever the connection acts for by now. Any thread; a copy
+  /// outlives the call.
+  const Rights& rights() const { return rights_; }
 
   /// Encodes and sends the answer in the request's version. Any thread. What cannot be encoded closes the
   /// connection. A client over a quota is told so in the answer, and its connection is muted.
@@ -93,6 +101,8 @@ class Call {
  private:
   void write_header(protocol::Writer& writer, int16_t version) const;
   void send(protocol::Writer writer);
+  static Rights rights_of(const Services& services, const network::ConnectionContext& connection,
+                          protocol::ApiKey api);
 
   Services* services_;
   network::IncomingRequest incoming_;
@@ -102,6 +112,7 @@ class Call {
   uint32_t request_bytes_;
   int32_t throttle_time_ms_ = 0;
   bool time_charged_ = false;
+  Rights rights_;
   std::shared_ptr<const QuotaClient> quota_client_;
   protocol::String client_id_;
 };

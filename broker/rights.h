@@ -127,8 +127,8 @@ std::span<const RightRow> all_rights();
 protocol::ErrorCode authorization_failed(metadata::AclResourceType type);
 protocol::ErrorCode authorization_failed(Right right);
 
-/// What the sender of one request may do. Made on the loop of its connection (Call::rights), then used on any
-/// thread. Without an authorizer everybody may everything, and a question costs the look at a pointer.
+/// What the sender of one request may do. Made with its Call, on the loop of its connection, since only there
+/// may one ask who the connection acts for; then it, and copies of it, are used on any thread. Without an authorizer everybody may everything, and a question costs the look at a pointer.
 class Rights {
  public:
   Rights() = default;
