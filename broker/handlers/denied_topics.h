@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "broker/rights.h"
 #include "metadata/image.h"
 #include "protocol/error_code.h"
 
@@ -36,18 +36,48 @@ void add_failed_topic(Answers& answers, const Asked& asked, protocol::ErrorCode 
   }
 }
 
-/// The name of a topic that a request names, or (`by_id`) means by its id; null if there is none of that id.
+/// What stands against a topic that a request names, or (`by_id`) means by its id: nothing (none), the right,
+/// or that nobody has the id. An id that is not in `image` is unknown for good: a topic may come to have it
+/// before the request is carried out, and nobody has been asked whether the sender may use that one.
 template <class Asked>
-std::optional<std::string_view> name_of_topic(const Asked& asked, bool by_id,
-                                              const metadata::MetadataImage& image) {
+protocol::ErrorCode refusal_of_topic(const Asked& asked, bool by_id, const metadata::MetadataImage& image,
+                                     const Rights& rights, Right right, std::size_t references = 1) {
+  using protocol::ErrorCode;
+  if (!rights.limited()) return ErrorCode::none;
+  std::string_view name = asked.name.view();
   if constexpr (requires { asked.topic_id; }) {
-    if (by_id) {
-      const auto* topic = image.topic(asked.topic_id);
-      if (topic == nullptr) return std::nullopt;
-      return topic->name;
+    const auto* topic = by_id ? image.topic(asked.topic_id) : nullptr;
+    if (by_id && topic == nullptr) return ErrorCode::unknown_topic_id;
+    if (by_id) name = topic->name;
+  }
+  return rights.may(right, name, references) ? ErrorCode::none : authorization_failed(right);
+}
+
+/// A topic that is taken out of a request, and what is said of it in the answer.
+template <class Asked>
+struct RefusedTopic {
+  Asked asked;
+  protocol::ErrorCode error;
+};
+
+/// Takes the topics out of a request that refusal_of_topic has something against, in their order.
+template <class Asked>
+std::vector<RefusedTopic<Asked>> take_out_refused(std::vector<Asked>& all, bool by_id,
+                                                  const metadata::MetadataImage& image, const Rights& rights,
+                                                  Right right) {
+  std::vector<RefusedTopic<Asked>> refused;
+  if (!rights.limited()) return refused;
+  std::vector<Asked> kept;
+  for (Asked& asked : all) {
+    const auto error = refusal_of_topic(asked, by_id, image, rights, right);
+    if (error == protocol::ErrorCode::none) {
+      kept.push_back(std::move(asked));
+    } else {
+      refused.push_back({std::move(asked), error});
     }
   }
-  return asked.name.view();
+  all = std::move(kept);
+  return refused;
 }
 
 }  // namespace barnabas::broker

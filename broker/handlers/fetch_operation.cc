@@ -113,18 +113,22 @@ std::vector<FetchRead> FetchOperation::read_all() {
   int64_t left = plan_.limits.max_bytes;
   bool nothing_yet = true;
   for (FetchPartition& partition : partitions()) {
-    if (plan_.rights && !plan_.rights->may_read(partition)) {
-      reads.push_back(failed_fetch(partition, protocol::ErrorCode::topic_authorization_failed));
-      reads.back().entry = &partition;
-      continue;
-    }
-    reads.push_back(read_partition(call_.services().replicas, partition, plan_.limits, left, nothing_yet));
+    reads.push_back(read_one(partition, left, nothing_yet));
     reads.back().entry = &partition;
     const auto bytes = static_cast<int64_t>(reads.back().bytes);
     if (bytes > 0) nothing_yet = false;
     left = std::max<int64_t>(left - bytes, 0);
   }
   return reads;
+}
+
+FetchRead FetchOperation::read_one(FetchPartition& partition, int64_t bytes_max, bool at_least_one_batch) {
+  using protocol::ErrorCode;
+  const ReplicaManager& replicas = call_.services().replicas;
+  const ErrorCode refusal = plan_.rights ? plan_.rights->refusal_of(partition) : ErrorCode::none;
+  if (refusal == ErrorCode::unknown_topic_id) return unknown_id_fetch(replicas, partition);
+  if (refusal != ErrorCode::none) return failed_fetch(partition, refusal);
+  return read_partition(replicas, partition, plan_.limits, bytes_max, at_least_one_batch);
 }
 
 bool FetchOperation::enough(const std::vector<FetchRead>& reads) const {

@@ -48,6 +48,7 @@ class FetchOperation : public ProgressWaiter, public std::enable_shared_from_thi
 
   FetchSession::List& partitions() { return plan_.session ? plan_.session->partitions() : plan_.partitions; }
   std::vector<FetchRead> read_all();
+  FetchRead read_one(FetchPartition& partition, int64_t bytes_max, bool at_least_one_batch);
   bool enough(const std::vector<FetchRead>& reads) const;
   /// False when something happened meanwhile and it is better to read again.
   bool wait_for_progress(const std::vector<FetchRead>& reads);

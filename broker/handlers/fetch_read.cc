@@ -20,19 +20,21 @@ FetchRead failed_read(const FetchPartition& wanted, ErrorCode error) {
   return read;
 }
 
+/// Why there is nothing of an id that no topic has.
+ErrorCode error_of_unknown_id(const ReplicaManager& replicas, const FetchPartition& wanted) {
+  if (wanted.was_named.empty()) return ErrorCode::unknown_topic_id;
+  const bool is_there_again = replicas.find(wanted.was_named, wanted.index).partition != nullptr;
+  return is_there_again ? ErrorCode::inconsistent_topic_id : ErrorCode::unknown_topic_or_partition;
+}
+
 /// The partition of an entry, from what it remembers or by a look-up.
 ErrorCode locate(const ReplicaManager& replicas, FetchPartition& wanted, bool by_topic_id) {
   if (wanted.partition && wanted.partition->active()) return ErrorCode::none;
-  if (by_topic_id && wanted.partition) wanted.was_named = wanted.partition->name().topic;
+  if (by_topic_id) wanted.was_named = name_in_session(wanted);
   auto found =
       by_topic_id ? replicas.find(wanted.topic_id, wanted.index) : replicas.find(wanted.topic, wanted.index);
   wanted.partition = std::move(found.partition);
-  if (found.error == ErrorCode::unknown_topic_id && !wanted.was_named.empty()) {
-    // Who waits or has a session is told of the name, as by Kafka: some clients pass on to their users what
-    // they are told of an id that does not fit.
-    const bool is_there_again = replicas.find(wanted.was_named, wanted.index).partition != nullptr;
-    return is_there_again ? ErrorCode::inconsistent_topic_id : ErrorCode::unknown_topic_or_partition;
-  }
+  if (found.error == ErrorCode::unknown_topic_id) return error_of_unknown_id(replicas, wanted);
   return found.error;
 }
 
@@ -95,6 +97,16 @@ FetchRead failed_fetch(const FetchPartition& wanted, ErrorCode error) {
   FetchRead read = failed_read(wanted, error);
   read.data.aborted_transactions.emplace();
   return read;
+}
+
+const std::string& name_in_session(const FetchPartition& wanted) {
+  return wanted.partition ? wanted.partition->name().topic : wanted.was_named;
+}
+
+FetchRead unknown_id_fetch(const ReplicaManager& replicas, FetchPartition& wanted) {
+  wanted.was_named = name_in_session(wanted);
+  wanted.partition.reset();
+  return failed_fetch(wanted, error_of_unknown_id(replicas, wanted));
 }
 
 FetchRead read_partition(const ReplicaManager& replicas, FetchPartition& wanted, const FetchLimits& limits,

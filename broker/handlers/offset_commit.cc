@@ -12,28 +12,29 @@ void OffsetCommitHandler::handle(Call call, Request request) {
   const int16_t version = call.version();
   auto image = call.services().metadata.current();
   const Rights rights = call.rights();
-  const auto refuse = [](const auto& topics, protocol::ErrorCode error) {
+  if (!rights.may(Right::offset_commit_group, group)) {
     protocol::OffsetCommitResponse response;
-    for (const auto& topic : topics) add_failed_topic(response.topics, topic, error);
-    return response;
+    for (const auto& topic : request.topics)
+      add_failed_topic(response.topics, topic, protocol::ErrorCode::group_authorization_failed);
+    return call.reply(response);
+  }
+  auto refused = take_out_refused(request.topics, version >= coordinator::offset_commit_first_with_topic_ids,
+                                  *image, rights, Right::offset_commit_topic);
+  const bool any_refused = !refused.empty();
+  auto add_refused = [refused = std::move(refused)](protocol::OffsetCommitResponse& response) {
+    for (const auto& topic : refused) add_failed_topic(response.topics, topic.asked, topic.error);
   };
-  if (!rights.may(Right::offset_commit_group, group))
-    return call.reply(refuse(request.topics, protocol::ErrorCode::group_authorization_failed));
-  auto denied = take_out(request.topics, [&](const auto& topic) {
-    const auto name =
-        name_of_topic(topic, version >= coordinator::offset_commit_first_with_topic_ids, *image);
-    return name && !rights.may(Right::offset_commit_topic, *name);
-  });
-  constexpr auto topic_denied = protocol::ErrorCode::topic_authorization_failed;
-  if (request.topics.empty() && !denied.empty()) return call.reply(refuse(denied, topic_denied));
+  if (request.topics.empty() && any_refused) {
+    protocol::OffsetCommitResponse response;
+    add_refused(response);
+    return call.reply(response);
+  }
   coordinate(
       std::move(call), std::move(request), group, &coordinator::GroupShard::commit_offsets,
       [image = std::move(image), version](const Request& wanted, protocol::ErrorCode error) {
         return coordinator::refuse_commit(wanted, version, *image, error);
       },
-      [denied = std::move(denied)](protocol::OffsetCommitResponse& response) {
-        for (const auto& topic : denied) add_failed_topic(response.topics, topic, topic_denied);
-      });
+      std::move(add_refused));
 }
 
 }  // namespace barnabas::broker

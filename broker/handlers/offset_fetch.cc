@@ -14,8 +14,8 @@ using GroupToFetch = coordinator::OffsetProtocol::GroupToFetch;
 using Group = protocol::OffsetFetchResponse::OffsetFetchResponseGroup;
 using TopicToFetch = protocol::OffsetFetchRequest::OffsetFetchRequestTopics;
 
-/// Topics that the sender may not know of: those that it names are taken out of the request and answered for
-/// themselves, the others are left out of the answer.
+/// Topics that the sender may not know of, or whose ids nobody has: those that it names are taken out of the
+/// request and answered for themselves, the others are left out of the answer.
 class HiddenTopics {
  public:
   HiddenTopics(const Rights& rights, metadata::MetadataImagePtr image, int16_t version)
@@ -26,8 +26,8 @@ class HiddenTopics {
   void take_from(GroupToFetch& group) {
     auto& taken = taken_.emplace_back();
     all_.push_back(!group.topics);
-    if (rights_.limited() && group.topics)
-      taken = take_out(*group.topics, [&](const TopicToFetch& topic) { return hides(topic); });
+    if (group.topics)
+      taken = take_out_refused(*group.topics, by_id_, *image_, rights_, Right::offset_fetch_topic);
   }
 
   /// For a group of which nothing is told.
@@ -40,18 +40,17 @@ class HiddenTopics {
     if (!rights_.limited()) return;
     for (std::size_t i = 0; i < groups.size(); ++i) {
       if (groups[i].error_code != 0) continue;
-      if (all_[i]) std::erase_if(groups[i].topics, [&](const auto& topic) { return hides(topic); });
-      for (const auto& topic : taken_[i]) add_denied(groups[i], topic);
+      // The coordinator has put in their names, in every version.
+      if (all_[i])
+        std::erase_if(groups[i].topics,
+                      [&](const auto& topic) { return !rights_.may(Right::offset_fetch_topic, topic.name); });
+      for (const auto& topic : taken_[i]) add_refused(groups[i], topic);
     }
   }
 
  private:
-  template <class Topic>
-  bool hides(const Topic& topic) const {
-    const auto name = name_of_topic(topic, by_id_, *image_);
-    return name && !rights_.may(Right::offset_fetch_topic, *name);
-  }
-  static void add_denied(Group& group, const TopicToFetch& asked) {
+  static void add_refused(Group& group, const RefusedTopic<TopicToFetch>& refused) {
+    const TopicToFetch& asked = refused.asked;
     auto& topic = group.topics.emplace_back();
     topic.name = asked.name;
     topic.topic_id = asked.topic_id;
@@ -59,15 +58,15 @@ class HiddenTopics {
       auto& partition = topic.partitions.emplace_back();
       partition.partition_index = index;
       partition.committed_offset = -1;
-      partition.error_code = to_wire(ErrorCode::topic_authorization_failed);
+      partition.error_code = to_wire(refused.error);
     }
   }
 
   const Rights rights_;
   const metadata::MetadataImagePtr image_;
   const bool by_id_;
-  std::vector<std::vector<TopicToFetch>> taken_;  ///< of each group
-  std::vector<bool> all_;                         ///< whether it was asked for all topics
+  std::vector<std::vector<RefusedTopic<TopicToFetch>>> taken_;  ///< of each group
+  std::vector<bool> all_;                                       ///< whether it was asked for all topics
 };
 
 }  // namespace

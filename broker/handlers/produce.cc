@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
-#include <set>
 
 #include "broker/error_map.h"
+#include "broker/handlers/denied_topics.h"
 #include "broker/handlers/produce_transaction.h"
 #include "broker/handlers/topic_description.h"
 #include "broker/quotas/quotas.h"
@@ -100,30 +101,30 @@ ReplicaManager::Found find_partition(const Call& call, const ProduceRequest::Top
                                                : replicas.find(topic.name, index);
 }
 
-/// The elements of a request whose topics its sender may not write to; looked at once for each.
-using DeniedTopics = std::set<const ProduceRequest::TopicProduceData*>;
+/// The elements of a request whose topics its sender may not write to, or whose ids nobody had when it was
+/// looked at; once for each.
+using RefusedTopics = std::map<const ProduceRequest::TopicProduceData*, ErrorCode>;
 
-DeniedTopics denied_topics(const Call& call, const ProduceRequest& request, const Rights& rights) {
-  DeniedTopics denied;
-  if (!rights.limited()) return denied;
-  const bool by_id = call.version() >= first_version_by_id;
+RefusedTopics refused_topics(const Call& call, const ProduceRequest& request) {
+  RefusedTopics refused;
+  const Rights& rights = call.rights();
+  if (!rights.limited()) return refused;
   const auto image = call.services().metadata.current();
   for (const auto& topic : request.topic_data) {
-    const auto* known = by_id ? image->topic(topic.topic_id) : nullptr;
-    if (by_id && known == nullptr) continue;  // an id that nobody has reveals nothing
-    const std::string_view name = by_id ? std::string_view(known->name) : topic.name.view();
-    if (!rights.may(Right::produce_topic, name, topic.partition_data.size())) denied.insert(&topic);
+    const ErrorCode error = refusal_of_topic(topic, call.version() >= first_version_by_id, *image, rights,
+                                             Right::produce_topic, topic.partition_data.size());
+    if (error != ErrorCode::none) refused.emplace(&topic, error);
   }
-  return denied;
+  return refused;
 }
 
 class Produce {
  public:
   Produce(Call& call, const ProduceRequest& request, const ProduceTransaction& transaction,
-          const DeniedTopics& denied)
+          const RefusedTopics& refused)
       : call_(call),
         request_(request),
-        denied_(denied),
+        refused_(refused),
         transaction_(transaction),
         now_(wall_clock_now()),
         wait_for_disk_(request.acks == -1) {}
@@ -156,8 +157,8 @@ class Produce {
   void append(const ProduceRequest::TopicProduceData& topic, const ProduceRequest::PartitionProduceData& data,
               PartitionAnswer& answer) {
     if (transaction_.refused() != ErrorCode::none) return set_error(answer, transaction_.refused());
-    if (!denied_.empty() && denied_.contains(&topic))
-      return set_error(answer, ErrorCode::topic_authorization_failed);
+    if (!refused_.empty())
+      if (const auto at = refused_.find(&topic); at != refused_.end()) return set_error(answer, at->second);
     auto found = find_partition(call_, topic, PartitionIndex{data.index});
     if (!found.partition) return set_error(answer, found.error);
     const ProduceTransaction::Verdict& verdict = transaction_.verdict(nth_);
@@ -202,7 +203,7 @@ class Produce {
 
   Call& call_;
   const ProduceRequest& request_;
-  const DeniedTopics& denied_;
+  const RefusedTopics& refused_;
   const ProduceTransaction& transaction_;
   const TimestampMs now_;
   const bool wait_for_disk_;
@@ -238,10 +239,10 @@ void answer_when_durable(Call call, ProduceResponse response, std::vector<Durabl
 }
 
 void append_and_answer(Call call, const ProduceRequest& request, const ProduceTransaction& transaction,
-                       const DeniedTopics& denied) {
+                       const RefusedTopics& refused) {
   const int16_t acks = request.acks;
   const Instant deadline = deadline_of(call, request.timeout_ms);
-  Produce produce(call, request, transaction, denied);
+  Produce produce(call, request, transaction, refused);
   ProduceResponse response = produce.run();
   charge_bytes(call);
   if (acks == 0) {
@@ -259,18 +260,18 @@ struct UnverifiedProduce {
   Call call;
   ProduceRequest request;
   ProduceTransaction transaction;
-  DeniedTopics denied;  ///< elements of `request`, which keep their place when it is moved
+  RefusedTopics refused;  ///< elements of `request`, which keep their place when it is moved
 };
 
 void append_when_verified(TransactionVerifier& verifier, Call call, ProduceRequest request,
-                          ProduceTransaction transaction, DeniedTopics denied) {
+                          ProduceTransaction transaction, RefusedTopics refused) {
   auto question = transaction.question();
   const auto waiting = std::make_shared<UnverifiedProduce>(std::move(call), std::move(request),
-                                                           std::move(transaction), std::move(denied));
+                                                           std::move(transaction), std::move(refused));
   verifier.verify(std::move(question), [waiting](TransactionVerifier::Verified verified) {
     waiting->call.connection().loop->post([waiting, verified = std::move(verified)] {
       waiting->transaction.answered(verified);
-      append_and_answer(std::move(waiting->call), waiting->request, waiting->transaction, waiting->denied);
+      append_and_answer(std::move(waiting->call), waiting->request, waiting->transaction, waiting->refused);
     });
   });
 }
@@ -280,16 +281,16 @@ void append_when_verified(TransactionVerifier& verifier, Call call, ProduceReque
 void ProduceHandler::handle(Call call, Request request) {
   const Services& services = call.services();
   const Rights rights = call.rights();
-  auto denied = denied_topics(call, request, rights);
+  auto refused = refused_topics(call, request);
   const auto find = [&](const ProduceTransaction::Topic& topic, PartitionIndex index) {
-    return denied.contains(&topic) ? nullptr : find_partition(call, topic, index).partition;
+    return refused.contains(&topic) ? nullptr : find_partition(call, topic, index).partition;
   };
   ProduceTransaction transaction(
       request, {.version = call.version(), .verify = services.verify_transactions}, find, wall_clock_now(),
       [&](std::string_view id) { return rights.may(Right::produce_transactional_id, id); });
-  if (!transaction.must_ask()) return append_and_answer(std::move(call), request, transaction, denied);
+  if (!transaction.must_ask()) return append_and_answer(std::move(call), request, transaction, refused);
   append_when_verified(services.transaction_verifier, std::move(call), std::move(request),
-                       std::move(transaction), std::move(denied));
+                       std::move(transaction), std::move(refused));
 }
 
 }  // namespace barnabas::broker

@@ -24,7 +24,9 @@ class TestConnection : public network::ReplyTarget, public std::enable_shared_fr
   /// The answer with its header; none: the connection was closed.
   using Answer = std::optional<std::vector<std::byte>>;
 
-  explicit TestConnection(Services& services) : dispatcher_(services) {
+  explicit TestConnection(Services& services, const security::Principal& principal = {})
+      : dispatcher_(services) {
+    context_->principal = principal;
     context_->peer_address = "127.0.0.1";
     context_->listener = "PLAINTEXT";
   }
@@ -98,7 +100,9 @@ class TestConnection : public network::ReplyTarget, public std::enable_shared_fr
     }
     finish(request, std::move(bytes));
   }
-  void on_no_reply(uint64_t request, network::AfterReply) override { finish(request, std::vector<std::byte>()); }
+  void on_no_reply(uint64_t request, network::AfterReply) override {
+    finish(request, std::vector<std::byte>());
+  }
   void on_close(uint64_t request, std::string) override { finish(request, std::nullopt); }
   void on_allow_next(uint64_t) override {}
 

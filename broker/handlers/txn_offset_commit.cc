@@ -38,12 +38,11 @@ class Commit : public std::enable_shared_from_this<Commit> {
         image_(services_.metadata.current()),
         call_(std::move(call), std::move(request)) {}
 
-  /// Topics that are not in the request any more, since its sender may not read them.
-  void add_denied(std::vector<TxnOffsetCommitRequest::TxnOffsetCommitRequestTopic> denied) {
-    if (denied.empty()) return;
-    call_.finish_with([denied = std::move(denied)](TxnOffsetCommitResponse& response) {
-      for (const auto& topic : denied)
-        add_failed_topic(response.topics, topic, ErrorCode::topic_authorization_failed);
+  /// Topics that are not in the request any more.
+  void add_refused(std::vector<RefusedTopic<TxnOffsetCommitRequest::TxnOffsetCommitRequestTopic>> refused) {
+    if (refused.empty()) return;
+    call_.finish_with([refused = std::move(refused)](TxnOffsetCommitResponse& response) {
+      for (const auto& topic : refused) add_failed_topic(response.topics, topic.asked, topic.error);
     });
   }
 
@@ -137,12 +136,9 @@ void TxnOffsetCommitHandler::handle(Call call, Request request) {
     return refuse_all(ErrorCode::group_authorization_failed);
   const bool by_id = call.version() >= coordinator::txn_offset_commit_first_with_topic_ids;
   const auto image = call.services().metadata.current();
-  auto denied = take_out(request.topics, [&](const auto& topic) {
-    const auto name = name_of_topic(topic, by_id, *image);
-    return name && !rights.may(Right::txn_offset_commit_topic, *name);
-  });
+  auto refused = take_out_refused(request.topics, by_id, *image, rights, Right::txn_offset_commit_topic);
   const auto commit = std::make_shared<Commit>(std::move(call), std::move(request));
-  commit->add_denied(std::move(denied));
+  commit->add_refused(std::move(refused));
   commit->begin();
 }
 
