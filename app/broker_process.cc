@@ -429,9 +429,8 @@ Result<void> BrokerProcess::Parts::open_metadata() {
 Result<void> BrokerProcess::Parts::open_server() {
   for (const std::string& name : listeners.controller_only)
     log_.info("listener {} is the controller's and not opened", name);
-  const uint64_t seed = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   fetch_sessions.emplace(
-      static_cast<std::size_t>(config.integer("max.incremental.fetch.session.cache.slots")), seed);
+      static_cast<std::size_t>(config.integer("max.incremental.fetch.session.cache.slots")));
   quotas.emplace(rate_settings(config, "quota.window"), rate_settings(config, "controller.quota.window"));
   publisher.subscribe([this](const metadata::MetadataChanges& changes,
                              const metadata::MetadataImagePtr& image) { quotas->apply(changes, *image); });

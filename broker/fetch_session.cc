@@ -1,8 +1,8 @@
 #include "broker/fetch_session.h"
 
-#include <limits>
+#include <openssl/rand.h>
 
-#include "base/random.h"
+#include <limits>
 
 namespace barnabas::broker {
 
@@ -41,33 +41,43 @@ void FetchSession::forget(std::string_view topic, const Uuid& topic_id, Partitio
   index_.erase(at);
 }
 
-FetchSessionCache::Lookup FetchSessionCache::continue_session(int32_t id, int32_t epoch, bool by_topic_id,
-                                                              Instant now) {
-  const std::scoped_lock lock(mutex_);
+std::shared_ptr<FetchSession> FetchSessionCache::find(int32_t id, std::string_view owner) const {
   const auto at = sessions_.find(id);
-  if (at == sessions_.end()) return {nullptr, protocol::ErrorCode::fetch_session_id_not_found};
-  FetchSession& session = *at->second;
-  if (session.epoch_ != epoch) return {nullptr, protocol::ErrorCode::invalid_fetch_session_epoch};
-  if (session.by_topic_id_ != by_topic_id)
-    return {nullptr, protocol::ErrorCode::fetch_session_topic_id_error};
-  session.epoch_ = epoch == std::numeric_limits<int32_t>::max() ? 1 : epoch + 1;
-  touch(session, now);
-  return {at->second, protocol::ErrorCode::none};
+  return at != sessions_.end() && at->second->owner_ == owner ? at->second : nullptr;
 }
 
-std::shared_ptr<FetchSession> FetchSessionCache::create(bool by_topic_id, std::size_t size, Instant now) {
+FetchSessionCache::Lookup FetchSessionCache::continue_session(int32_t id, std::string_view owner,
+                                                              int32_t epoch, bool by_topic_id, Instant now) {
+  const std::scoped_lock lock(mutex_);
+  const auto session = find(id, owner);
+  if (session == nullptr) return {nullptr, protocol::ErrorCode::fetch_session_id_not_found};
+  if (session->epoch_ != epoch) return {nullptr, protocol::ErrorCode::invalid_fetch_session_epoch};
+  if (session->by_topic_id_ != by_topic_id)
+    return {nullptr, protocol::ErrorCode::fetch_session_topic_id_error};
+  session->epoch_ = epoch == std::numeric_limits<int32_t>::max() ? 1 : epoch + 1;
+  touch(*session, now);
+  return {session, protocol::ErrorCode::none};
+}
+
+std::optional<int32_t> FetchSessionCache::new_id() const {
+  uint32_t number = 0;
+  do {
+    if (RAND_bytes(reinterpret_cast<unsigned char*>(&number), sizeof number) != 1) return std::nullopt;
+    number >>= 1;
+  } while (number == 0 || sessions_.contains(static_cast<int32_t>(number)));
+  return static_cast<int32_t>(number);
+}
+
+std::shared_ptr<FetchSession> FetchSessionCache::create(std::string owner, bool by_topic_id, std::size_t size,
+                                                        Instant now) {
   const std::scoped_lock lock(mutex_);
   if (slots_ == 0 || (sessions_.size() >= slots_ && !make_room(size, now))) return nullptr;
-  int32_t id = 0;
-  while (id <= 0 || sessions_.contains(id)) {
-    SeededRandom random(state_);
-    state_ = random.next();
-    id = static_cast<int32_t>(state_ >> 33);
-  }
-  auto session = std::make_shared<FetchSession>(id, by_topic_id, now);
+  const auto id = new_id();
+  if (!id) return nullptr;
+  auto session = std::make_shared<FetchSession>(*id, std::move(owner), by_topic_id, now);
   session->cached_size_ = size;
   session->last_used_ = now;
-  sessions_.emplace(id, session);
+  sessions_.emplace(*id, session);
   by_use_.insert(session);
   by_size_.insert(session);
   return session;
@@ -100,9 +110,15 @@ void FetchSessionCache::touch(FetchSession& session, Instant now) {
   by_use_.insert(std::move(node));
 }
 
-void FetchSessionCache::remove(int32_t id) {
+void FetchSessionCache::remove(int32_t id, std::string_view owner) {
   const std::scoped_lock lock(mutex_);
-  if (const auto at = sessions_.find(id); at != sessions_.end()) erase(std::shared_ptr(at->second));
+  if (const auto session = find(id, owner)) erase(session);
+}
+
+void FetchSessionCache::remove(const FetchSession& session) {
+  const std::scoped_lock lock(mutex_);
+  const auto at = sessions_.find(session.id());
+  if (at != sessions_.end() && at->second.get() == &session) erase(std::shared_ptr(at->second));
 }
 
 bool FetchSessionCache::resized(FetchSession& session, std::size_t size, std::size_t bytes) {

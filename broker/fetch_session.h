@@ -5,9 +5,12 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -40,8 +43,13 @@ struct FetchPartition {
 /// What a client and this broker agreed to fetch again and again. Used by one request at a time: lock() it.
 class FetchSession {
  public:
-  FetchSession(int32_t id, bool by_topic_id, Instant created)
-      : id_(id), by_topic_id_(by_topic_id), created_(created) {}
+  /// `owner`: the principal that it is for, "User:alice".
+  FetchSession(int32_t id, std::string owner, bool by_topic_id, Instant created)
+      : id_(id),
+        owner_(std::move(owner)),
+        by_topic_id_(by_topic_id),
+        created_(created),
+        bytes_(owner_.size()) {}
 
   int32_t id() const { return id_; }
   bool by_topic_id() const { return by_topic_id_; }
@@ -77,10 +85,11 @@ class FetchSession {
   static std::size_t entry_bytes(const Key& key);
 
   const int32_t id_;
+  const std::string owner_;
   const bool by_topic_id_;
   const Instant created_;
   std::mutex mutex_;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_;
   List partitions_;
   std::unordered_map<Key, List::iterator, KeyHash> index_;
 
@@ -94,6 +103,9 @@ class FetchSession {
 /// The sessions of all clients; at most `slots` of them, and at most bytes_max of memory. Thread-safe. A new
 /// session takes a place that has not been used for two minutes or that is smaller and older than two
 /// minutes; without one the client simply gets no session.
+///
+/// A session is its owner's: for anybody else it is not there. Ids are not to be guessed (RAND_bytes), so
+/// that clients of one principal do not get at each other's by chance, or by trying.
 class FetchSessionCache {
  public:
   static constexpr std::chrono::milliseconds eviction_age{120'000};
@@ -102,19 +114,20 @@ class FetchSessionCache {
   static constexpr int32_t initial_epoch = 0;
   static constexpr int32_t final_epoch = -1;
 
-  /// `seed` makes session ids hard to confuse between incarnations of a broker.
-  FetchSessionCache(std::size_t slots, uint64_t seed) : slots_(slots), state_(seed) {}
+  explicit FetchSessionCache(std::size_t slots) : slots_(slots) {}
 
   /// The session of an incremental request and its next epoch taken, or the error that the answer carries.
   struct Lookup {
     std::shared_ptr<FetchSession> session;
     protocol::ErrorCode error = protocol::ErrorCode::none;
   };
-  Lookup continue_session(int32_t id, int32_t epoch, bool by_topic_id, Instant now);
+  Lookup continue_session(int32_t id, std::string_view owner, int32_t epoch, bool by_topic_id, Instant now);
 
   /// A new session for `size` partitions; null when the cache is full of better ones.
-  std::shared_ptr<FetchSession> create(bool by_topic_id, std::size_t size, Instant now);
-  void remove(int32_t id);
+  std::shared_ptr<FetchSession> create(std::string owner, bool by_topic_id, std::size_t size, Instant now);
+  /// The owner's session of that id, if there is one.
+  void remove(int32_t id, std::string_view owner);
+  void remove(const FetchSession& session);
   /// To be called when a session's size has changed. False when all sessions together have become too large:
   /// then this one is removed, and its client goes on without.
   [[nodiscard]] bool resized(FetchSession& session, std::size_t size, std::size_t bytes);
@@ -123,6 +136,10 @@ class FetchSessionCache {
   std::size_t bytes() const;
 
  private:
+  /// Null: there is none of that id, or it is somebody else's.
+  std::shared_ptr<FetchSession> find(int32_t id, std::string_view owner) const;
+  /// That no session has; nothing when there is no randomness.
+  std::optional<int32_t> new_id() const;
   bool make_room(std::size_t size, Instant now);
   void erase(const std::shared_ptr<FetchSession>& session);
   void touch(FetchSession& session, Instant now);
@@ -140,7 +157,6 @@ class FetchSessionCache {
 
   const std::size_t slots_;
   mutable std::mutex mutex_;
-  uint64_t state_;
   std::size_t bytes_ = 0;
   std::unordered_map<int32_t, std::shared_ptr<FetchSession>> sessions_;
   std::set<std::shared_ptr<FetchSession>, ByUse> by_use_;

@@ -365,7 +365,7 @@ class TransactionMachine {
     std::optional<ProducerIds> producer_ids;
     std::optional<GroupCoordinator> groups;
     std::optional<TransactionCoordinator> transactions;
-    FetchSessionCache fetch_sessions{10, 1};
+    FetchSessionCache fetch_sessions{10};
     std::atomic<bool> verify_transactions{true};
     std::optional<Services> services;
     std::optional<cluster::BrokerLifecycle> lifecycle;

@@ -72,11 +72,13 @@ std::size_t partition_count(const FetchRequest& request) {
 /// A full request: opens a session if it wants one and there is room.
 void plan_full(Call& call, const FetchRequest& request, FetchOperation::Plan& plan) {
   FetchSessionCache& cache = call.services().fetch_sessions;
-  if (request.session_id != 0) cache.remove(request.session_id);
+  std::string owner = call.connection().principal.to_string();
+  if (request.session_id != 0) cache.remove(request.session_id, owner);
   const bool wants_session = call.version() >= first_version_with_sessions &&
                              request.session_epoch == FetchSessionCache::initial_epoch;
   if (wants_session)
-    plan.session = cache.create(plan.limits.by_topic_id, partition_count(request), call.received());
+    plan.session =
+        cache.create(std::move(owner), plan.limits.by_topic_id, partition_count(request), call.received());
   if (plan.session) {
     bool kept = false;
     {
@@ -88,7 +90,7 @@ void plan_full(Call& call, const FetchRequest& request, FetchOperation::Plan& pl
     plan.session = nullptr;
   }
   // The session class also folds doubles; it is the simplest way to the same rule without one.
-  FetchSession once(0, plan.limits.by_topic_id, call.received());
+  FetchSession once(0, {}, plan.limits.by_topic_id, call.received());
   add_all(once, request);
   plan.partitions = std::move(once.partitions());
 }
@@ -96,8 +98,8 @@ void plan_full(Call& call, const FetchRequest& request, FetchOperation::Plan& pl
 /// An incremental request. False when it was answered with an error.
 bool plan_incremental(Call& call, const FetchRequest& request, FetchOperation::Plan& plan) {
   FetchSessionCache& cache = call.services().fetch_sessions;
-  const auto found = cache.continue_session(request.session_id, request.session_epoch,
-                                            plan.limits.by_topic_id, call.received());
+  const auto found = cache.continue_session(request.session_id, call.connection().principal.to_string(),
+                                            request.session_epoch, plan.limits.by_topic_id, call.received());
   if (!found.session) {
     reply_error(call, found.error);
     return false;
@@ -121,7 +123,7 @@ bool plan_incremental(Call& call, const FetchRequest& request, FetchOperation::P
   }
   if (size == 0) {
     // Nothing left to fetch again and again: the session ends, and the answer says so by its id 0.
-    cache.remove(request.session_id);
+    cache.remove(*plan.session);
     plan.session = nullptr;
     plan.incremental = false;
   }

@@ -222,7 +222,7 @@ void FetchOperation::finish_throttled() {
     response.session_id = plan_.session->id();
   } else if (plan_.session) {
     // The answer names no session, so nobody could ever use it.
-    call_.services().fetch_sessions.remove(plan_.session->id());
+    call_.services().fetch_sessions.remove(*plan_.session);
   }
   call_.reply(response);
 }

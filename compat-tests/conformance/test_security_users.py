@@ -6,7 +6,7 @@ import time
 import unittest
 
 import codes
-from base import ConformanceTest, eventually
+from base import ConformanceTest, eventually, fetched
 from differences import differ
 from sasl import SaslConnection, address, logged_in, secured_broker, upsertion
 
@@ -279,6 +279,24 @@ class WithoutSecretKey(unittest.TestCase):
                 self.assertEqual(client.call(api, 2, **fields).errorCode, codes.DELEGATION_TOKEN_AUTH_DISABLED)
             answer = client.call("DescribeDelegationToken", 3, owners=None)
             self.assertEqual((answer.errorCode, answer.tokens), (codes.DELEGATION_TOKEN_AUTH_DISABLED, []))
+
+
+class FetchSessions(UsersTest):
+    def test_a_session_is_there_for_who_made_it_only(self):
+        topic = self.new_topic()
+        alice, bob = self.logged_in("alice"), self.logged_in("bob")
+
+        def fetch(client, session, epoch, topics=()):
+            return client.fetch_all(list(topics), sessionId=session, sessionEpoch=epoch)
+
+        session = fetch(alice, 0, 0, [fetched(topic)]).sessionId
+        self.assertGreater(session, 0)
+        self.assertEqual((fetch(bob, session, 1).errorCode, fetch(alice, session, 1).errorCode),
+                         differ("fetch-session-of-another"))
+        # Nor does anybody else end it.
+        session = fetch(alice, 0, 0, [fetched(topic)]).sessionId
+        fetch(bob, session, -1, [fetched(topic)])
+        self.assertEqual(fetch(alice, session, 1).errorCode, differ("fetch-session-ended-by-another"))
 
 
 if __name__ == "__main__":
