@@ -1,8 +1,6 @@
 // CreateDelegationToken (38), RenewDelegationToken (39) and ExpireDelegationToken (40), the controller's
 // part: rules as Apache Kafka 4.4 has them (KIP-48, KIP-373).
 
-#include <openssl/crypto.h>
-
 #include <algorithm>
 #include <expected>
 
@@ -12,6 +10,7 @@
 #include "metadata/record_versions.h"
 #include "protocol/messages/remove_delegation_token_record.h"
 #include "security/delegation_token.h"
+#include "security/delegation_token_index.h"
 
 namespace barnabas::cluster {
 
@@ -35,29 +34,6 @@ ErrorCode availability(const metadata::StaticConfig& config, const ControllerSta
 TimestampMs later(TimestampMs now, int64_t milliseconds) {
   constexpr int64_t never = std::numeric_limits<int64_t>::max();
   return TimestampMs(now.value() > never - milliseconds ? never : now.value() + milliseconds);
-}
-
-/// The token of that secret. All are looked at, so that time tells nothing.
-const DelegationToken* token_of(const metadata::MetadataImage& image, ByteView hmac,
-                                const std::string& secret_key) {
-  const DelegationToken* found = nullptr;
-  for (const auto& token : image.delegation_tokens) {
-    const auto its = security::delegation_token_hmac(token->id, secret_key);
-    if (its.size() == hmac.size() && CRYPTO_memcmp(its.data(), hmac.data(), its.size()) == 0)
-      found = token.get();
-  }
-  return found;
-}
-
-/// What is to be renewed or expired, or why nothing is.
-std::expected<const DelegationToken*, ErrorCode> token_asked_for(ByteView hmac,
-                                                                 const metadata::StaticConfig& config,
-                                                                 const ControllerState& state) {
-  if (const ErrorCode code = availability(config, state); code != ErrorCode::none)
-    return std::unexpected(code);
-  const auto* token = token_of(state.image, hmac, config.text("delegation.token.secret.key"));
-  if (token == nullptr) return std::unexpected(ErrorCode::delegation_token_not_found);
-  return token;
 }
 
 template <class Response>
@@ -87,6 +63,22 @@ Principal owner_of(const CreateDelegationToken& request) {
   if (!name || name->empty()) return request.requester;
   const auto& type = request.request.owner_principal_type;
   return {type ? type->str() : std::string(), name->str()};
+}
+
+LocalController::LocalController(LocalControllerOptions options)
+    : options_(std::move(options)),
+      token_index_(std::make_shared<security::DelegationTokenIndex>(
+          [config = options_.static_config](std::string_view id) {
+            return security::delegation_token_hmac(id, config->text("delegation.token.secret.key"));
+          })) {}
+
+std::expected<const DelegationToken*, ErrorCode> LocalController::token_asked_for(
+    ByteView hmac, const ControllerState& state) const {
+  if (const ErrorCode code = availability(*options_.static_config, state); code != ErrorCode::none)
+    return std::unexpected(code);
+  const auto* token = token_index_->find(hmac, state.image.delegation_tokens);
+  if (token == nullptr) return std::unexpected(ErrorCode::delegation_token_not_found);
+  return token;
 }
 
 Outcome<protocol::CreateDelegationTokenResponse> LocalController::create_delegation_token(
@@ -134,7 +126,7 @@ Outcome<protocol::RenewDelegationTokenResponse> LocalController::renew_delegatio
     const RenewDelegationToken& request, const ControllerState& state) const {
   using Response = protocol::RenewDelegationTokenResponse;
   const metadata::StaticConfig& config = *options_.static_config;
-  const auto token = token_asked_for(request.request.hmac.view(), config, state);
+  const auto token = token_asked_for(request.request.hmac.view(), state);
   if (!token) return refused<Response>(token.error());
   if ((*token)->expired(state.now)) return refused<Response>(ErrorCode::delegation_token_expired);
   if (!security::owns_or_renews(**token, request.requester))
@@ -149,8 +141,7 @@ Outcome<protocol::RenewDelegationTokenResponse> LocalController::renew_delegatio
 Outcome<protocol::ExpireDelegationTokenResponse> LocalController::expire_delegation_token(
     const ExpireDelegationToken& request, const ControllerState& state) const {
   using Response = protocol::ExpireDelegationTokenResponse;
-  const metadata::StaticConfig& config = *options_.static_config;
-  const auto token = token_asked_for(request.request.hmac.view(), config, state);
+  const auto token = token_asked_for(request.request.hmac.view(), state);
   if (!token) return refused<Response>(token.error());
   if (!security::owns_or_renews(**token, request.requester))
     return refused<Response>(ErrorCode::delegation_token_owner_mismatch);

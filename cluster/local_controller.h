@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +21,10 @@
 #include "protocol/error_code.h"
 #include "protocol/messages/alter_user_scram_credentials_request.h"
 #include "protocol/messages/alter_user_scram_credentials_response.h"
+
+namespace barnabas::security {
+class DelegationTokenIndex;
+}
 
 namespace barnabas::cluster {
 
@@ -57,10 +63,10 @@ struct LocalControllerOptions {
 
 /// Kafka's controller for a cluster of one broker: validates requests as Apache Kafka 4.4 does and turns them
 /// into metadata records. No thread, clock, socket or file; the same state and request give the same outcome
-/// but for new topic ids.
+/// but for new topic ids. One thread at a time: it remembers secrets of tokens that it has worked out.
 class LocalController {
  public:
-  explicit LocalController(LocalControllerOptions options) : options_(std::move(options)) {}
+  explicit LocalController(LocalControllerOptions options);
 
   Outcome<protocol::CreateTopicsResponse> create_topics(const protocol::CreateTopicsRequest& request,
                                                         const ControllerState& state) const;
@@ -125,13 +131,20 @@ class LocalController {
       const protocol::AssignReplicasToDirsRequest& request, const ControllerState& state) const;
 
  private:
+  /// The token that a request is about, or why there is none.
+  std::expected<const metadata::DelegationToken*, protocol::ErrorCode> token_asked_for(
+      ByteView hmac, const ControllerState& state) const;
+
   LocalControllerOptions options_;
+  std::shared_ptr<security::DelegationTokenIndex> token_index_;
 };
 
 /// Number of producer ids in a block (KIP-730).
 inline constexpr int32_t producer_id_block_size = 1000;
 /// Most records that one request may make.
 inline constexpr std::size_t records_per_request_max = 10'000;
+/// Most memory that the answer to one DeleteAcls may take, about.
+inline constexpr std::size_t delete_acls_answer_bytes_max = 64 << 20;
 /// Most partitions that one request may make.
 inline constexpr int64_t partitions_per_request_max = 10'000;
 

@@ -79,6 +79,18 @@ class SharedMap {
     return {&chunks_, chunk, index};
   }
 
+  /// Calls `see(value)` for the values in those chunks that `other` does not share: for all that are not in
+  /// it, and a few of their neighbours. Costs one pointer per 64 values besides.
+  template <class See>
+  void for_each_unshared(const SharedMap& other, See see) const {
+    auto theirs = other.chunks_.begin();
+    for (const auto& chunk : chunks_) {
+      while (theirs != other.chunks_.end() && KeyOf{}((*theirs)->front()) < KeyOf{}(chunk->front())) ++theirs;
+      if (theirs != other.chunks_.end() && *theirs == chunk) continue;
+      for (const Value& value : *chunk) see(value);
+    }
+  }
+
   /// Adds the value, or replaces the one of the same key.
   void put(Value value) {
     if (chunks_.empty()) chunks_.push_back(std::make_shared<Chunk>());

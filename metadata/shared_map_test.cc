@@ -75,6 +75,34 @@ TEST(SharedMap, copies_keep_their_content_while_the_original_changes) {
   for (const auto& [copy, expected] : copies) expect_equal(copy, expected);
 }
 
+TEST(SharedMap, tells_what_a_copy_does_not_share_and_little_else) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SeededRandom random(seed);
+    Map map;
+    for (int key = 0; key < 5000; ++key) map.put({key, 0});
+    const Map before = map;
+    std::map<int, int> changed;
+    for (int step = 0; step < 5; ++step) {
+      const int key = static_cast<int>(random.below(6000));
+      if (random.one_in(3)) {
+        map.erase(key);
+        changed.erase(key);
+      } else {
+        map.put({key, 1});
+        changed[key] = 1;
+      }
+    }
+    std::map<int, int> seen;
+    map.for_each_unshared(before, [&](const Entry& entry) { seen[entry.key] = entry.value; });
+    for (const auto& [key, value] : changed) EXPECT_EQ(seen[key], value);
+    EXPECT_LE(seen.size(), 5U * 130);
+    map.for_each_unshared(Map(map), [](const Entry&) { FAIL() << "all of it is shared"; });
+    std::size_t all = 0;
+    map.for_each_unshared(Map(), [&](const Entry&) { ++all; });
+    EXPECT_EQ(all, map.size());
+  }
+}
+
 TEST(SharedMap, an_empty_map_has_nothing) {
   Map map;
   EXPECT_TRUE(map.empty());
