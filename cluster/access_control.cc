@@ -85,17 +85,46 @@ std::optional<ApiError> check(const metadata::AclFilter& filter) {
   return std::nullopt;
 }
 
-void add_match(DeleteResponse::DeleteAclsFilterResult& result, const AclRule& rule) {
-  auto& match = result.matching_acls.emplace_back();
-  match.error_message.reset();
-  match.resource_type = static_cast<int8_t>(rule.resource_type);
-  match.resource_name = protocol::String(rule.resource_name);
-  match.pattern_type = static_cast<int8_t>(rule.pattern_type);
-  match.principal = protocol::String(rule.principal);
-  match.host = protocol::String(rule.host);
-  match.operation = static_cast<int8_t>(rule.operation);
-  match.permission_type = static_cast<int8_t>(rule.permission);
-}
+/// Collects what the filters of one request match. One entry may be matched by each of many filters, and
+/// every time it stands in the answer: both what is removed and the answer are bounded, before they grow.
+class Matches {
+ public:
+  /// Why the request is refused as a whole, once it matches too much.
+  const std::optional<ApiError>& refusal() const { return refusal_; }
+  const std::set<Uuid>& removed() const { return removed_; }
+
+  void add(DeleteResponse::DeleteAclsFilterResult& result, const metadata::AclEntry& entry) {
+    if (refusal_) return;
+    const AclRule& rule = entry.rule;
+    bytes_ += sizeof(DeleteResponse::DeleteAclsMatchingAcl) + rule.resource_name.size() +
+              rule.principal.size() + rule.host.size();
+    removed_.insert(entry.id);
+    if (removed_.size() > records_per_request_max) {
+      refusal_ = invalid("Cannot remove more than 10000 acls in a single delete operation.");
+    } else if (bytes_ > delete_acls_answer_bytes_max) {
+      refusal_ = invalid("The filters match more than fits into an answer; name fewer at once.");
+    } else {
+      append(result, rule);
+    }
+  }
+
+ private:
+  static void append(DeleteResponse::DeleteAclsFilterResult& result, const AclRule& rule) {
+    auto& match = result.matching_acls.emplace_back();
+    match.error_message.reset();
+    match.resource_type = static_cast<int8_t>(rule.resource_type);
+    match.resource_name = protocol::String(rule.resource_name);
+    match.pattern_type = static_cast<int8_t>(rule.pattern_type);
+    match.principal = protocol::String(rule.principal);
+    match.host = protocol::String(rule.host);
+    match.operation = static_cast<int8_t>(rule.operation);
+    match.permission_type = static_cast<int8_t>(rule.permission);
+  }
+
+  std::set<Uuid> removed_;
+  std::size_t bytes_ = 0;
+  std::optional<ApiError> refusal_;
+};
 
 }  // namespace
 
@@ -129,7 +158,7 @@ Outcome<CreateResponse> LocalController::create_acls(const CreateRequest& reques
 Outcome<DeleteResponse> LocalController::delete_acls(const DeleteRequest& request,
                                                      const ControllerState& state) const {
   Outcome<DeleteResponse> outcome;
-  std::set<Uuid> removed;
+  Matches matches;
   for (const auto& item : request.filters) {
     auto& result = outcome.response.filter_results.emplace_back();
     result.error_message.reset();
@@ -138,19 +167,17 @@ Outcome<DeleteResponse> LocalController::delete_acls(const DeleteRequest& reques
       set_error(result, *error);
       continue;
     }
-    metadata::for_each_match(state.image.access_control, filter, [&](const auto& entry) {
-      removed.insert(entry->id);
-      add_match(result, entry->rule);
-    });
+    metadata::for_each_match(state.image.access_control, filter,
+                             [&](const auto& entry) { matches.add(result, *entry); });
+    if (matches.refusal()) break;
   }
-  if (removed.size() > records_per_request_max) {
+  if (matches.refusal()) {
     outcome.response = {};
     for (std::size_t i = 0; i < request.filters.size(); ++i)
-      set_error(outcome.response.filter_results.emplace_back(),
-                invalid("Cannot remove more than 10000 acls in a single delete operation."));
+      set_error(outcome.response.filter_results.emplace_back(), *matches.refusal());
     return outcome;
   }
-  for (const Uuid& id : removed) {
+  for (const Uuid& id : matches.removed()) {
     protocol::RemoveAccessControlEntryRecord record;
     record.id = id;
     outcome.records.add(record);

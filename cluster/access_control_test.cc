@@ -174,5 +174,25 @@ TEST_F(AccessControl, ten_thousand_at_once_and_not_one_more) {
   EXPECT_EQ(count(), 10'001u);
 }
 
+TEST_F(AccessControl, an_answer_that_would_name_the_same_entries_again_and_again_is_refused) {
+  std::vector<Creation> creations;
+  const std::string padding(1000, 'x');
+  for (int i = 0; i < 1000; ++i) creations.push_back(entry(padding + std::to_string(i)));
+  create(creations);
+  EXPECT_EQ(count(), 1000u);
+  // Of each of the filters a megabyte.
+  const auto refused = remove(std::vector<Filter>(100, everything()));
+  ASSERT_EQ(refused.filter_results.size(), 100u);
+  for (const auto& result : refused.filter_results) {
+    EXPECT_EQ(result.error_code, to_wire(ErrorCode::invalid_request));
+    EXPECT_TRUE(result.matching_acls.empty());
+    EXPECT_EQ(result.error_message->view(),
+              "The filters match more than fits into an answer; name fewer at once.");
+  }
+  EXPECT_EQ(count(), 1000u);
+  EXPECT_EQ(remove({everything(), everything()}).filter_results[1].matching_acls.size(), 1000u);
+  EXPECT_EQ(count(), 0u);
+}
+
 }  // namespace
 }  // namespace barnabas::cluster
