@@ -17,8 +17,9 @@ Result<void> set_all(metadata::StaticConfig& config, const std::string& file, st
 
 Result<void> apply_override(metadata::StaticConfig& config, const std::string& text) {
   const auto equals = text.find('=');
+  // Of what stands there instead nothing is repeated: it may be a password.
   if (equals == std::string::npos || equals == 0)
-    return fail(ErrorKind::invalid, "--override " + text + ": expected name=value");
+    return fail(ErrorKind::invalid, "--override: expected name=value, with a name in front of the first =");
   return config.set(text.substr(0, equals), text.substr(equals + 1), "--override");
 }
 

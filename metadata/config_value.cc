@@ -30,8 +30,10 @@ std::unexpected<Error> refuse_list(const ConfigDefinition& definition, std::stri
 /// Wordings are Kafka's, since tools and tests look for them.
 std::unexpected<Error> refuse(const ConfigDefinition& definition, std::optional<std::string_view> value,
                               std::string_view why) {
-  std::string text = "Invalid value " + (value ? std::string(*value) : "null") + " for configuration " +
-                     std::string(definition.name);
+  const std::string_view shown = !value                                        ? "null"
+                                 : definition.type == ConfigType::password ? "[hidden]"
+                                                                           : *value;
+  std::string text = "Invalid value " + std::string(shown) + " for configuration " + std::string(definition.name);
   if (!why.empty()) text += ": " + std::string(why);
   return fail(ErrorKind::invalid, std::move(text));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "base/assert.h"
 #include "metadata/dynamic_broker_config.h"
@@ -233,12 +234,35 @@ bool in_family(std::string_view name) {
                              [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-/// Whether the value of a name that nobody knows, perhaps for a letter too many, had better not be repeated.
-bool may_be_secret(std::string_view name) {
-  constexpr std::array words = {std::string_view("jaas"), std::string_view("key"),
-                                std::string_view("password"), std::string_view("secret"),
+bool speaks_of_secrets(std::string_view text) {
+  constexpr std::array words = {std::string_view("credential"), std::string_view("jaas"),
+                                std::string_view("key"),        std::string_view("pass"),
+                                std::string_view("pwd"),        std::string_view("secret"),
                                 std::string_view("token")};
-  return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != name.npos; });
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return c < 128 ? static_cast<char>(std::tolower(c)) : '?'; });
+  return std::ranges::any_of(words, [&](std::string_view word) { return lower.contains(word); });
+}
+
+/// Whether the name, or what is left of it without prefixes of listeners and mechanisms, is most like that of
+/// a password.
+bool is_like_a_password(std::string_view name) {
+  for (;;) {
+    const ConfigDefinition* nearest = find_broker_config(nearest_broker_config(name));
+    if (nearest != nullptr && nearest->type == ConfigType::password) return true;
+    const auto dot = name.find('.');
+    if (dot == name.npos) return false;
+    name.remove_prefix(dot + 1);
+  }
+}
+
+/// Whether an error about a name that nobody knows may repeat its value. Only where the name is a harmless
+/// one with a letter too many: anything else may be a piece of a secret, such as the second line of a JAAS
+/// string without its backslash.
+bool may_be_shown(std::string_view name, std::string_view nearest, std::string_view value) {
+  return !nearest.empty() && !speaks_of_secrets(name) && !speaks_of_secrets(value) && !value.contains('@') &&
+         !is_like_a_password(name);
 }
 
 }  // namespace
@@ -260,8 +284,9 @@ Result<void> StaticConfig::set(std::string_view name, std::string value, std::st
   const ConfigDefinition* definition = find_broker_config(without_listener_prefix(name));
   if (definition == nullptr && !in_family(name)) {
     std::string text = origin + ": unknown setting " + std::string(name);
-    if (!may_be_secret(name)) text += " (value \"" + value + "\")";
-    if (const auto nearest = nearest_broker_config(name); !nearest.empty())
+    const std::string_view nearest = nearest_broker_config(name);
+    if (may_be_shown(name, nearest, value)) text += " (value \"" + value + "\")";
+    if (!nearest.empty())
       text += "; did you mean " + std::string(nearest) + "?";
     else
       text += "; allowed are the names of Kafka 4.4's broker settings and those in docs/settings.md";
