@@ -22,17 +22,25 @@ struct Curl {
   decltype(::curl_easy_getinfo)* easy_getinfo = nullptr;
   decltype(::curl_easy_strerror)* easy_strerror = nullptr;
   decltype(::curl_easy_cleanup)* easy_cleanup = nullptr;
+  decltype(::curl_url)* url = nullptr;
+  decltype(::curl_url_set)* url_set = nullptr;
+  decltype(::curl_url_get)* url_get = nullptr;
+  decltype(::curl_url_cleanup)* url_cleanup = nullptr;
+  decltype(::curl_free)* free = nullptr;
 
   static Result<Curl> load() {
     BARNABAS_ASSIGN(const auto library, DynamicLibrary::open("libcurl.so.4", "libcurl4"));
     Curl curl;
-    const bool found = library.find("curl_global_init", curl.global_init) &&
-                       library.find("curl_easy_init", curl.easy_init) &&
-                       library.find("curl_easy_setopt", curl.easy_setopt) &&
-                       library.find("curl_easy_perform", curl.easy_perform) &&
-                       library.find("curl_easy_getinfo", curl.easy_getinfo) &&
-                       library.find("curl_easy_strerror", curl.easy_strerror) &&
-                       library.find("curl_easy_cleanup", curl.easy_cleanup);
+    const bool found =
+        library.find("curl_global_init", curl.global_init) &&
+        library.find("curl_easy_init", curl.easy_init) &&
+        library.find("curl_easy_setopt", curl.easy_setopt) &&
+        library.find("curl_easy_perform", curl.easy_perform) &&
+        library.find("curl_easy_getinfo", curl.easy_getinfo) &&
+        library.find("curl_easy_strerror", curl.easy_strerror) &&
+        library.find("curl_easy_cleanup", curl.easy_cleanup) && library.find("curl_url", curl.url) &&
+        library.find("curl_url_set", curl.url_set) && library.find("curl_url_get", curl.url_get) &&
+        library.find("curl_url_cleanup", curl.url_cleanup) && library.find("curl_free", curl.free);
     if (!found || curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
       return fail(ErrorKind::unsupported, "libcurl.so.4 cannot be used");
     return curl;
@@ -92,13 +100,21 @@ Result<void> prepare_http() {
 }
 
 std::string url_for_log(const std::string& url) {
-  const std::size_t begin = url.find("://");
-  const std::size_t host = begin == std::string::npos ? 0 : begin + 3;
-  const std::size_t path = url.find_first_of("/?#", host);
-  const std::size_t at = url.substr(0, path).rfind('@');
-  const std::size_t secrets = url.find_first_of("?#", host);
-  const std::size_t from = at == std::string::npos || at < host ? host : at + 1;
-  return url.substr(0, host) + url.substr(from, secrets == std::string::npos ? secrets : secrets - from);
+  const std::string unreadable = "(a URL that cannot be read)";
+  if (!curl()) return unreadable;
+  const Curl& api = *curl();
+  const std::unique_ptr<CURLU, decltype(api.url_cleanup)> parts(api.url(), api.url_cleanup);
+  // As curl_easy_perform reads it; what it takes for the host or the path is what is shown.
+  constexpr unsigned as_performed = CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME;
+  if (!parts || api.url_set(parts.get(), CURLUPART_URL, url.c_str(), as_performed) != CURLUE_OK)
+    return unreadable;
+  for (const CURLUPart secret :
+       {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_QUERY, CURLUPART_FRAGMENT})
+    if (api.url_set(parts.get(), secret, nullptr, 0) != CURLUE_OK) return unreadable;
+  char* text = nullptr;
+  if (api.url_get(parts.get(), CURLUPART_URL, &text, 0) != CURLUE_OK) return unreadable;
+  const std::unique_ptr<char, decltype(api.free)> owned(text, api.free);
+  return owned.get();
 }
 
 Result<std::string> http_get(const HttpRequest& request, const std::atomic<bool>* cancelled) {

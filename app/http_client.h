@@ -26,7 +26,8 @@ Result<std::string> http_get(const HttpRequest& request, const std::atomic<bool>
 /// Loads libcurl; an error when it is not there.
 Result<void> prepare_http();
 
-/// The URL without the user and the query that may be secrets, for logs and errors.
+/// The URL without user, query and fragment, which may be secrets, for logs and errors. Taken apart by
+/// libcurl, as http_get does it; one that libcurl cannot read is not shown at all.
 std::string url_for_log(const std::string& url);
 
 }  // namespace barnabas::app

@@ -12,6 +12,7 @@
 namespace barnabas::app {
 namespace {
 
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -110,6 +111,21 @@ TEST(HttpGet, serves_no_other_schemes) {
 TEST(HttpGet, says_neither_user_nor_query) {
   EXPECT_EQ(url_for_log("https://user:secret@host:8/a?key=secret#x"), "https://host:8/a");
   EXPECT_EQ(url_for_log("https://host/a@b"), "https://host/a@b");
+  for (const auto* form :
+       {"https://me:secret@host/a", "https:/me:secret@host/a", "https:///me:secret@host/a",
+        "HTTPS://me:secret@host/a", "https://secret@host/a", "https://:secret@host/a",
+        "https://me:secret;AUTH=PLAIN@host/a", "https://me:se%63ret@host/a", "https://me:secret@host/a?b@c",
+        "https://host/a?secret@x", "https://host/a#secret@x", "https://host/a?#secret"})
+    EXPECT_EQ(url_for_log(form), "https://host/a") << form;
+  EXPECT_EQ(url_for_log("me:secret@host/a"), "http://host/a");
+  EXPECT_EQ(url_for_log("secret@host/a"), "http://host/a");
+  EXPECT_EQ(url_for_log("https://me:secret@[::1]:8/a"), "https://[::1]:8/a");
+  // What libcurl refuses: no piece of it.
+  for (const auto* form :
+       {"https:////me:secret@host/a", "https:me:secret@host/a", "https://me:secret/x@host/a",
+        "https://me:sec ret@host/a", "https://me:secret@ho st/a", "https://me:secret@", "",
+        "https:\\\\me:secret@host/a", "https://me:secret@host:port/a", "https://me:secret@x:secret@host/a"})
+    EXPECT_THAT(url_for_log(form), Not(AnyOf(HasSubstr("sec"), HasSubstr("ret")))) << form;
   const auto result = http_get({.url = "http://me:secret@127.0.0.1:1/x?secret"});
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message, Not(HasSubstr("secret")));
