@@ -152,7 +152,9 @@ TEST(AddressBlock, refuses_what_is_none_in_kafkas_words) {
   EXPECT_EQ(why("10.0.0.0.0/8"), "Could not parse [10.0.0.0.0/8]");
   EXPECT_EQ(why("10.0.0.0/"), "Could not parse [10.0.0.0/]");
   EXPECT_EQ(why("::/129"), "Could not parse [::/129] - prefix length must be between 0 and 128");
-  EXPECT_EQ(why("::/x"), "Could not parse [::/x] - invalid prefix length");
+  for (const std::string bits : {"x", "", "+", "+-5", "-+5", " 5"})
+    EXPECT_EQ(why("::/" + bits), "Could not parse [::/" + bits + "] - invalid prefix length");
+  EXPECT_EQ(why("::/-5"), "Could not parse [::/-5] - prefix length must be between 0 and 128");
   EXPECT_EQ(why("::zz/8"), "Could not parse [::zz]");
   EXPECT_EQ(why("::ffff:1.2.3.4/8"), "Could not parse [::ffff:1.2.3.4] - not an IPv6 address");
   EXPECT_EQ(why("10.0.0.0"), "Could not parse [10.0.0.0]");

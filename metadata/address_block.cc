@@ -6,6 +6,8 @@
 #include <charconv>
 #include <string>
 
+#include "metadata/config_definitions.h"
+
 namespace barnabas::metadata {
 namespace {
 
@@ -53,15 +55,6 @@ bool is_mapped_v4(const std::array<std::byte, 16>& bytes) {
 
 std::string out_of(int value, int max) {
   return "Value [" + std::to_string(value) + "] not in range [0," + std::to_string(max) + "]";
-}
-
-/// Sign and leading zeros as Java reads them.
-std::optional<int> java_integer(std::string_view text) {
-  int value = 0;
-  if (text.starts_with('+')) text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 }  // namespace

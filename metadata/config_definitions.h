@@ -79,6 +79,8 @@ std::string canonical_config(const ConfigDefinition& definition, std::string_vie
 /// "true"/"false" in any case, surrounding blanks allowed.
 std::optional<bool> parse_boolean(std::string_view text);
 std::optional<int64_t> parse_integer(std::string_view text);
+/// As Java's Integer.parseInt: one sign or none, then digits (of ASCII), and nothing else.
+std::optional<int32_t> java_integer(std::string_view text);
 /// As Java reads a double, but for NaN, infinities and hexadecimal ones, which no setting has a use for.
 std::optional<double> parse_decimal(std::string_view text);
 /// Elements of a comma-separated list without surrounding blanks; an empty text has none.

@@ -77,5 +77,22 @@ TEST(ConfigDefinitions, a_slip_of_the_pen_finds_the_right_name) {
   EXPECT_EQ(nearest_broker_config("completely.different.thing.altogether"), "");
 }
 
+TEST(JavaInteger, is_what_integer_parse_int_takes) {
+  for (const auto& [text, value] : {std::pair{"0", 0},
+                                    {"5", 5},
+                                    {"+5", 5},
+                                    {"-5", -5},
+                                    {"007", 7},
+                                    {"+00", 0},
+                                    {"-0", 0},
+                                    {"2147483647", 2147483647},
+                                    {"-2147483648", INT32_MIN}})
+    EXPECT_EQ(java_integer(text), value) << text;
+  for (const char* text : {"", "+", "-", "+-5", "-+5", "++5", "--5", " 5", "5 ", "5x", "0x5", "5.0", "1e3",
+                           "1_000", "2147483648", "-2147483649", "99999999999999999999"})
+    EXPECT_EQ(java_integer(text), std::nullopt) << text;
+  EXPECT_EQ(java_integer(std::string_view("5\0", 2)), std::nullopt);
+}
+
 }  // namespace
 }  // namespace barnabas::metadata

@@ -30,10 +30,11 @@ std::unexpected<Error> refuse_list(const ConfigDefinition& definition, std::stri
 /// Wordings are Kafka's, since tools and tests look for them.
 std::unexpected<Error> refuse(const ConfigDefinition& definition, std::optional<std::string_view> value,
                               std::string_view why) {
-  const std::string_view shown = !value                                        ? "null"
+  const std::string_view shown = !value                                    ? "null"
                                  : definition.type == ConfigType::password ? "[hidden]"
                                                                            : *value;
-  std::string text = "Invalid value " + std::string(shown) + " for configuration " + std::string(definition.name);
+  std::string text =
+      "Invalid value " + std::string(shown) + " for configuration " + std::string(definition.name);
   if (!why.empty()) text += ": " + std::string(why);
   return fail(ErrorKind::invalid, std::move(text));
 }
@@ -163,6 +164,14 @@ std::optional<int64_t> parse_integer(std::string_view text) {
   text = trimmed(text);
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<int32_t> java_integer(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  int32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;

@@ -1,9 +1,8 @@
 #include "broker/handlers/config_resources.h"
 
-#include <charconv>
-
 #include "base/log.h"
 #include "broker/listener_stores.h"
+#include "metadata/config_definitions.h"
 #include "metadata/dynamic_broker_config.h"
 #include "metadata/setting_effects.h"
 
@@ -27,17 +26,9 @@ bool counts_in_the_file_only(std::string_view name) {
 }
 }  // namespace
 
-std::optional<int32_t> java_integer(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 Problem broker_resource_problem(std::string_view name, NodeId node) {
   if (name.empty()) return std::nullopt;
-  const auto id = java_integer(name);
+  const auto id = metadata::java_integer(name);
   if (!id)
     return ApiError{ErrorCode::invalid_request,
                     "Node id must be an integer, but it is: " + std::string(name)};

@@ -20,9 +20,6 @@ namespace barnabas::broker {
 
 using Problem = std::optional<cluster::ApiError>;
 
-/// As Integer.parseInt reads it: no blanks, a plus sign is fine.
-std::optional<int32_t> java_integer(std::string_view text);
-
 /// The names that this broker's settings are asked for by: "" for all brokers, or its id in any spelling;
 /// else why not.
 Problem broker_resource_problem(std::string_view name, NodeId node);

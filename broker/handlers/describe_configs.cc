@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "broker/handlers/config_resources.h"
+#include "metadata/config_definitions.h"
 #include "metadata/dynamic_broker_config.h"
 #include "metadata/effective_broker_config.h"
 #include "metadata/effective_config.h"
@@ -146,7 +147,7 @@ class Describer {
 
   /// Else the answer is an error; `or_else` follows the id that was expected.
   bool is_this_broker(std::string_view name, std::string_view or_else) {
-    const auto id = java_integer(name);
+    const auto id = metadata::java_integer(name);
     if (id && *id == services_.node.value()) return true;
     fail(ErrorCode::invalid_request, id ? "Unexpected broker id, expected " +
                                               std::to_string(services_.node.value()) + std::string(or_else) +

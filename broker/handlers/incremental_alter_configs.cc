@@ -41,7 +41,7 @@ ApiError invalid_config(std::string message) {
 class Loggers {
  public:
   static Problem alter(const Resource& resource, NodeId node, bool validate_only) {
-    const auto id = java_integer(resource.resource_name);
+    const auto id = metadata::java_integer(resource.resource_name);
     if (!id) return invalid_request("Node id must be an integer, but it is: " + resource.resource_name.str());
     if (*id != node.value())
       return invalid_request("Unexpected node id. Expected " + std::to_string(node.value()) +
