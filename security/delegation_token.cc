@@ -21,4 +21,8 @@ bool owns_or_renews(const metadata::DelegationToken& token, const Principal& pri
   return token.owner == name || std::ranges::find(token.renewers, name) != token.renewers.end();
 }
 
+bool may_look_at(const metadata::DelegationToken& token, const Principal& principal) {
+  return token.requester == principal.to_string() || owns_or_renews(token, principal);
+}
+
 }  // namespace barnabas::security

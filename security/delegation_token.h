@@ -22,4 +22,8 @@ std::optional<Principal> parse_principal(std::string_view text);
 /// Whether `principal` may renew and expire the token.
 bool owns_or_renews(const metadata::DelegationToken& token, const Principal& principal);
 
+/// Whether the token is one of `principal`'s to look at: those may who may renew it, and who asked for it
+/// (KIP-373).
+bool may_look_at(const metadata::DelegationToken& token, const Principal& principal);
+
 }  // namespace barnabas::security

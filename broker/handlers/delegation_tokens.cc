@@ -96,9 +96,10 @@ bool may_own(const Call& call, const protocol::CreateDelegationTokenRequest& req
   return owner == call.connection().principal || call.rights().may(Right::create_token, owner.to_string());
 }
 
-/// Whether the sender may know of the token: its owner, its renewers, and who may describe it or its owner's.
+/// Whether the sender may know of the token: its owner, its renewers, who asked for it, and who may describe
+/// it or its owner's.
 bool may_know(const metadata::DelegationToken& token, const Principal& sender, const Rights& rights) {
-  return security::owns_or_renews(token, sender) || rights.may(Right::describe_token, token.id) ||
+  return security::may_look_at(token, sender) || rights.may(Right::describe_token, token.id) ||
          rights.may(Right::describe_tokens_of_user, token.owner);
 }
 
@@ -107,7 +108,7 @@ bool asked_for(const protocol::DescribeDelegationTokenRequest& request,
                const metadata::DelegationToken& token) {
   if (!request.owners) return true;
   return std::ranges::any_of(*request.owners, [&](const auto& owner) {
-    return security::owns_or_renews(token, Principal{owner.principal_type.str(), owner.principal_name.str()});
+    return security::may_look_at(token, Principal{owner.principal_type.str(), owner.principal_name.str()});
   });
 }
 

@@ -30,7 +30,8 @@ struct ExpireDelegationTokenHandler {
   static void handle(Call call, Request request);
 };
 
-/// DescribeDelegationToken (41), v1–v3: with their secrets, so to owners, renewers, and who is allowed to.
+/// DescribeDelegationToken (41), v1–v3: with their secrets, so to owners, renewers, who
+/// asked for them, and who is allowed to.
 struct DescribeDelegationTokenHandler {
   using Request = protocol::DescribeDelegationTokenRequest;
   static protocol::DescribeDelegationTokenResponse handle(Call& call, const Request& request);

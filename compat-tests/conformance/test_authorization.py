@@ -304,6 +304,19 @@ class Tokens(ConformanceTest):
         self.allow(USER, "User:carol", CREATE_TOKENS)
         self.assertTrue(eventually(lambda: self.make(bob, "carol").errorCode == 0))
 
+    def test_who_asked_for_a_token_sees_it_but_does_not_renew_it(self):
+        bob = self.logged_in("bob")
+        self.allow(USER, "User:dave", CREATE_TOKENS)
+        made = eventually(lambda: (lambda token: token if token.errorCode == 0 else None)(self.make(bob, "dave")))
+        self.assertTrue(made)
+        self.assertTrue(eventually(lambda: made.tokenId in self.seen_by(bob)), "of all")
+        for owner in ("dave", "bob"):
+            named = bob.call("DescribeDelegationToken", 3, owners=[{"principalType": "User", "principalName": owner}])
+            self.assertIn(made.tokenId, {token.tokenId for token in named.tokens}, owner)
+        for api, fields in (("RenewDelegationToken", {"renewPeriodMs": -1}),
+                            ("ExpireDelegationToken", {"expiryTimePeriodMs": 10_000})):
+            self.assertEqual(bob.call(api, 2, hmac=made.hmac, **fields).errorCode, codes.DELEGATION_TOKEN_OWNER_MISMATCH)
+
     def test_users_are_for_who_may_alter_and_describe_the_cluster(self):
         bob = self.logged_in("bob")
         altered = bob.call("AlterUserScramCredentials", 0, deletions=[], upsertions=[sasl.upsertion("eve")])
