@@ -6,8 +6,8 @@ everything (the brokers of Apache Kafka talk to themselves from there), STRANGER
 
 import apis
 import wire
+from asking import ID_OF, Asker
 from base import HOST, SHARED_PROPERTIES, Broker, Client, eventually
-from client import Connection, ConnectionClosed
 from records import TRANSACTIONAL, batch
 
 STRANGER = "127.0.0.3"
@@ -43,7 +43,7 @@ def entry_filter(**fields):
             "hostFilter": None, "operation": ANY, "permissionType": ANY, **fields}
 
 
-class Guarded:
+class Guarded(Asker):
     """A broker on which ADMIN has made a topic with records, a group that has committed, and a transaction."""
 
     def __init__(self, target=None, properties=None):
@@ -124,24 +124,7 @@ class Guarded:
     # Requests.
 
     def ask(self, api, version, fields, source=STRANGER):
-        connection = Connection(self.address, timeout=10, source=source)
-        try:
-            return self.neutral(connection.call(api, version, **self.concrete(fields)), "")
-        except ConnectionClosed:
-            return "closed"
-        except TimeoutError:
-            return "silent"
-        finally:
-            connection.close()
-
-    def concrete(self, value):
-        if isinstance(value, dict):
-            return {key: self.concrete(inner) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [self.concrete(inner) for inner in value]
-        if isinstance(value, str) and value.startswith("id-of:"):
-            return self.ids[value.removeprefix("id-of:")]
-        return value
+        return super().ask(api, version, fields, source)
 
     def neutral(self, value, name):
         """The answer without what differs between two brokers, and without order that means nothing."""
@@ -164,7 +147,7 @@ class Guarded:
 # What fields say, by name; two elements of a list name what is there and what is not.
 NAMES = [KNOWN, UNKNOWN]
 FIELDS = {
-    "name": NAMES, "topic": NAMES, "topicName": NAMES, "topicNames": NAMES, "topicId": ["id-of:" + KNOWN, UNKNOWN_ID],
+    "name": NAMES, "topic": NAMES, "topicName": NAMES, "topicNames": NAMES, "topicId": [ID_OF + KNOWN, UNKNOWN_ID],
     "groupId": NAMES, "groupsNames": NAMES, "groupIds": NAMES, "groups": NAMES, "key": NAMES, "coordinatorKeys": NAMES,
     "transactionalId": NAMES, "transactionalIds": NAMES, "v3AndBelowTransactionalId": NAMES,
     "partition": [0], "partitionIndex": [0], "index": [0], "partitions": [0], "partitionIndexes": [0],

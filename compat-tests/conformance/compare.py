@@ -21,8 +21,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import apis  # noqa: E402
 import wire  # noqa: E402
+from asking import ID_OF, Asker  # noqa: E402
 from base import SHARED_PROPERTIES, Broker, Client, HOST, eventually  # noqa: E402
-from client import Connection, ConnectionClosed  # noqa: E402
 from records import GZIP, HEADER_BYTES, SNAPPY, Batch, compress  # noqa: E402
 
 TOPICS = {"full": (1, {}), "wide": (3, {}), "compact": (1, {"cleanup.policy": "compact"}),
@@ -31,7 +31,6 @@ TOPICS = {"full": (1, {}), "wide": (3, {}), "compact": (1, {"cleanup.policy": "c
 PATIENT = {"broker.heartbeat.interval.ms": "1000", "broker.session.timeout.ms": "18000"}
 STAMP = 1_700_000_000_000
 UNKNOWN_ID = b"\x5a" * 16
-EXACT_ID = "id-of:"
 READ_ONLY = ("Metadata", "ApiVersions", "ListOffsets", "OffsetForLeaderEpoch", "DescribeConfigs", "DescribeLogDirs",
              "DescribeCluster", "DescribeProducers", "DescribeTopicPartitions", "Fetch")
 
@@ -39,7 +38,7 @@ GROUPS = ["g1", "g2", "g3", "g4", "g5", "", "never"]
 names = [*TOPICS, "full", "wide", "full", "unknown", "made", "not a name", "", ".", "x" * 250, "__cluster_metadata"]
 VALUES = {  # by field name
     "name": names, "topic": names, "topicName": names, "topicNames": names,
-    "topicId": [bytes(16), UNKNOWN_ID, *(EXACT_ID + topic for topic in TOPICS), EXACT_ID + "full", EXACT_ID + "wide"],
+    "topicId": [bytes(16), UNKNOWN_ID, *(ID_OF + topic for topic in TOPICS), ID_OF + "full", ID_OF + "wide"],
     "partition": [0, 0, 0, 1, 2, 5, -1], "partitionIndex": [0, 0, 0, 1, 2, 5, -1], "index": [0, 0, 0, 1, 2, 5, -1],
     "partitions": [0, 0, 1, 2, 5, -1], "partitionIndexes": [0, 0, 1, 2, 5, -1],
     "fetchOffset": [0, 0, 3, 10, 11, 99, -1, -2, 2**62], "offset": [0, 2, 5, 10, 11, -1, -2, 2**62],
@@ -224,7 +223,7 @@ def unlike(elements):
     return out
 
 
-class Side:
+class Side(Asker):
     """One of the two brokers."""
 
     def __init__(self, target):
@@ -246,24 +245,6 @@ class Side:
         found = client.call("FindCoordinator", 4, keyType=0, coordinatorKeys=["g1"]).coordinators[0].errorCode
         asked = {"groupId": "g1", "topics": None}
         return not found and not client.call("OffsetFetch", 8, groups=[asked], requireStable=True).groups[0].errorCode
-
-    def ask(self, api, version, fields):
-        connection = Connection(self.address, timeout=5)
-        try:
-            return self.neutral(connection.call(api, version, **self.concrete(fields)), "")
-        except ConnectionClosed:
-            return "closed"
-        except TimeoutError:
-            return "silent"
-        finally:
-            connection.close()
-
-    def concrete(self, value):
-        if isinstance(value, dict):
-            return {key: self.concrete(inner) for key, inner in value.items()}
-        if isinstance(value, list):
-            return [self.concrete(inner) for inner in value]
-        return self.ids[value.removeprefix(EXACT_ID)] if isinstance(value, str) and value.startswith(EXACT_ID) else value
 
     def neutral(self, value, name):
         """The answer without what may differ between two brokers."""
