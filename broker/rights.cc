@@ -54,8 +54,6 @@ constexpr std::array rows = std::to_array<RightRow>({
     {Right::delete_records_topic, ApiKey::delete_records, Type::topic, Operation::remove, Audit::all},
     {Right::init_producer_transactional_id, ApiKey::init_producer_id, Type::transactional_id,
      Operation::write, Audit::all},
-    {Right::init_producer_two_phase_commit, ApiKey::init_producer_id, Type::transactional_id,
-     Operation::two_phase_commit, Audit::all},
     {Right::init_producer_idempotent, ApiKey::init_producer_id, Type::cluster, Operation::idempotent_write,
      Audit::allowed_only},
     {Right::init_producer_some_topic, ApiKey::init_producer_id, Type::topic, Operation::write, Audit::all},

@@ -49,7 +49,6 @@ enum class Right : uint8_t {
   delete_topic,
   delete_records_topic,
   init_producer_transactional_id,
-  init_producer_two_phase_commit,
   init_producer_idempotent,
   init_producer_some_topic,
   offset_for_leader_epoch_as_broker,
@@ -128,7 +127,8 @@ protocol::ErrorCode authorization_failed(metadata::AclResourceType type);
 protocol::ErrorCode authorization_failed(Right right);
 
 /// What the sender of one request may do. Made with its Call, on the loop of its connection, since only there
-/// may one ask who the connection acts for; then it, and copies of it, are used on any thread. Without an authorizer everybody may everything, and a question costs the look at a pointer.
+/// may one ask who the connection acts for; then it, and copies of it, are used on any thread. Without an
+/// authorizer everybody may everything, and a question costs the look at a pointer.
 class Rights {
  public:
   Rights() = default;

@@ -20,17 +20,16 @@ constexpr int8_t group_type = 0;
 constexpr int8_t transaction_type = 1;
 constexpr int8_t share_type = 2;
 constexpr int16_t first_batched_version = 4;
+constexpr int16_t first_version_with_share = 6;
 
-/// What all keys of a type are answered with, wherever they would be; none: it depends on the key.
-ErrorCode error_of_type(int8_t type) {
-  switch (type) {
-    case group_type:
-    case transaction_type:
-      return ErrorCode::none;
-    case share_type:
-    default:
-      return ErrorCode::invalid_request;
-  }
+/// What all keys are answered with, wherever they would be; none: it depends on the key. Share groups' state
+/// is for brokers to find, and there is none here.
+ErrorCode error_of_all(const Call& call, int8_t type) {
+  if (type == group_type || type == transaction_type) return ErrorCode::none;
+  const bool asks_for_share = type == share_type && call.version() >= first_version_with_share;
+  if (asks_for_share && !call.rights().may(Right::find_coordinator_share))
+    return authorization_failed(Right::find_coordinator_share);
+  return ErrorCode::invalid_request;
 }
 
 struct Found {
@@ -61,12 +60,12 @@ void describe(const Found& found, Coordinator& answer) {
 
 /// What stands against each key of the request, one before v4.
 std::vector<ErrorCode> errors_of(const Call& call, const FindCoordinatorRequest& request) {
-  const ErrorCode of_type = error_of_type(request.key_type);
+  const ErrorCode of_all = error_of_all(call, request.key_type);
   const Rights rights = call.rights();
   const Right right = request.key_type == group_type ? Right::find_coordinator_group
                                                      : Right::find_coordinator_transactional_id;
   const auto error_of = [&](std::string_view key) {
-    if (of_type != ErrorCode::none || rights.may(right, key)) return of_type;
+    if (of_all != ErrorCode::none || rights.may(right, key)) return of_all;
     return authorization_failed(right);
   };
   if (call.version() < first_batched_version) return {error_of(request.key)};
@@ -98,9 +97,10 @@ FindCoordinatorResponse make_response(const Call& call, const FindCoordinatorReq
     auto& answer = response.coordinators.emplace_back();
     answer.key = key;
     describe(find(key, errors[i]), answer);
-    // Kafka has words only for types that it does not know at all.
-    const bool unknown_type = request.key_type < group_type || request.key_type > share_type;
-    answer.error_message = protocol::String(unknown_type ? default_message(errors[i]) : "");
+    // Kafka has words only where it refuses the whole request.
+    const bool has_words = request.key_type < group_type || request.key_type > share_type ||
+                           errors[i] == ErrorCode::cluster_authorization_failed;
+    answer.error_message = protocol::String(has_words ? default_message(errors[i]) : "");
   }
   return response;
 }

@@ -28,6 +28,13 @@ _TABLE = {
                              "barnabas": (codes.NOT_LEADER_OR_FOLLOWER, codes.UNKNOWN_LEADER_EPOCH)},
     # (session id, epoch) at the edge, where Kafka's cache of sessions stumbles and says UNKNOWN_SERVER_ERROR.
     "odd-session-ids": {"kafka": (), "barnabas": ((2**31 - 1, 1), (2**31 - 1, 2**31 - 1))},
+    # What another user, and then its own one, are told who go on with a fetch session; Kafka's sessions are anybody's.
+    "fetch-session-of-another": {"kafka": (codes.NONE, codes.INVALID_FETCH_SESSION_EPOCH),
+                                 "barnabas": (codes.FETCH_SESSION_ID_NOT_FOUND, codes.NONE)},
+    # What its own user is told when another one has ended a session.
+    "fetch-session-ended-by-another": {"kafka": codes.FETCH_SESSION_ID_NOT_FOUND, "barnabas": codes.NONE},
+    # Who may find the coordinator of a share group's state is told where it is; here are no share groups.
+    "share-coordinator": {"kafka": codes.NONE, "barnabas": codes.INVALID_REQUEST},
     # Seconds until a look-up by time is right again when records of whole segments were deleted: Kafka searches
     # segments below the log start, finds nothing there, and gives up, until its next retention round removes them.
     "time-lookup-after-deleting-records": {"kafka": 10.0, "barnabas": 0.0},

@@ -5,6 +5,7 @@ writes them anew.
 """
 
 import atexit
+import base64
 import json
 import os
 import pathlib
@@ -221,6 +222,22 @@ class Users(ConformanceTest):
         self.assertEqual(self.init("mine"), codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         self.guarded.allow(entry(TRANSACTIONAL_ID, "mi", WRITE, pattern=PREFIXED))
         self.assertTrue(eventually(lambda: self.init("mine") == 0))
+
+    def test_the_state_of_share_groups_is_for_brokers_to_find(self):
+        key = f"group:{base64.urlsafe_b64encode(self.guarded.ids[KNOWN]).decode().rstrip('=')}:0"
+
+        def told(version, key):
+            named = {"coordinatorKeys": [key]} if version >= 4 else {"key": key}
+            answer = self.guarded.ask("FindCoordinator", version, {"keyType": 2, **named})
+            (answer,) = answer.get("coordinators", [answer])
+            return answer["errorCode"], answer["errorMessage"]
+
+        for version in range(1, 6):
+            self.assertEqual(told(version, key)[0], codes.INVALID_REQUEST)
+        self.assertEqual(told(6, key), (codes.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed."))
+        self.guarded.allow(entry(CLUSTER, THE_CLUSTER, CLUSTER_ACTION))
+        self.assertEqual(told(6, "group"), (codes.INVALID_REQUEST, ""))
+        self.assertTrue(eventually(lambda: told(6, key)[0] == differ("share-coordinator"), 30), told(6, key))
 
     def test_a_session_loses_a_topic_with_the_right_to_it(self):
         self.guarded.allow(entry(TOPIC, KNOWN, READ))
