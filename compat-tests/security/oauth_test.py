@@ -3,6 +3,7 @@
 that is down, and sessions that end with their token. `oauth_test.py [Tokens.test_NAME]`; clients_test.py has the clients."""
 
 import pathlib
+import re
 import sys
 import tempfile
 import time
@@ -50,6 +51,8 @@ def properties(listener, url, issuer, more=None, options=""):
 class Tokens(suite.BrokerTest):
     issuer = None
     server = None
+    secured = None
+    stranger = None
     directory = None
 
     def setUp(self):
@@ -197,6 +200,25 @@ class Tokens(suite.BrokerTest):
     def test_keys_come_over_https_from_whom_the_settings_trust(self):
         self.assertTrue(self.is_accepted(self.issuer.token("alice"), "HTTPS"))
 
+    def test_keys_over_https_of_whom_the_settings_do_not_trust_are_not_taken(self):
+        if self.broker.target == "kafka":
+            self.skipTest("Kafka does not start")
+        # One is not of the authority of the settings; the other one is, but its listener trusts those of the machine only.
+        for listener, server in (("STRANGER", self.stranger), ("MACHINE", self.secured)):
+            with self.subTest(listener):
+                self.assertTrue(self.is_told(rf"could not be had.*{server.url}.*certificate"))
+                self.assert_refused_at(listener)
+        self.assertEqual(self.stranger.asked, 0)
+
+    def is_told(self, pattern):
+        """Whether the broker comes to log such a line."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not re.search(pattern, self.broker.log_path.read_text()):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        return True
+
     def test_names_of_keys_that_are_made_up_do_not_flood_the_endpoint(self):
         if self.broker.target == "kafka":
             self.skipTest("Kafka asks the endpoint for each of them")
@@ -253,7 +275,10 @@ def main():
         directory = pathlib.Path(name)
         authority = Authority(directory)
         issuer = Issuer(directory)
-        with KeyServer(key_set(issuer)) as server, KeyServer(key_set(issuer), authority.server()) as secured:
+        (directory / "stranger").mkdir()
+        elsewhere = Authority(directory / "stranger")
+        with (KeyServer(key_set(issuer)) as server, KeyServer(key_set(issuer), authority.server()) as secured,
+              KeyServer(key_set(issuer), elsewhere.server()) as stranger):
             # Kafka wants a name for itself, as soon as there is any option.
             trust = (f"ssl.truststore.type=PEM ssl.truststore.location=\"{authority.certificate}\" "
                      "unsecuredLoginStringClaim_sub=broker")
@@ -265,9 +290,13 @@ def main():
             broker = Broker(secured=listeners, properties=settings, jvm_arguments=[
                 f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={server.url},{secured.url}"])
             if broker.target == "barnabas":
-                broker = Broker(secured=listeners | {"UNREACHED": "SASL_PLAINTEXT"},
-                                properties=settings | properties("unreached", NO_ENDPOINT, issuer))
+                broker = Broker(
+                    secured=listeners | {name: "SASL_PLAINTEXT" for name in ("UNREACHED", "STRANGER", "MACHINE")},
+                    properties=settings | properties("unreached", NO_ENDPOINT, issuer)
+                    | properties("stranger", stranger.url, issuer, options=trust)
+                    | properties("machine", secured.url, issuer))
             Tokens.issuer, Tokens.server, Tokens.directory = issuer, server, directory
+            Tokens.secured, Tokens.stranger = secured, stranger
             suite.main(broker)
 
 
