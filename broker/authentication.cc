@@ -123,6 +123,11 @@ void Authentication::act_upon(Turn turn, security::SaslVerdict verdict) const {
   turn.slot.reply(network::OutgoingFrame(std::move(*verdict.frame)));
 }
 
+void Authentication::versions_told(network::ConnectionContext& connection) {
+  if (auto* state = std::any_cast<std::shared_ptr<State>>(&connection.authentication))
+    (*state)->session.versions_told();
+}
+
 void Authentication::connection_closed(network::ConnectionContext& connection) {
   if (auto* state = std::any_cast<std::shared_ptr<State>>(&connection.authentication)) (*state)->forget();
 }

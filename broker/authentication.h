@@ -34,9 +34,10 @@ class Authentication {
   /// up. False: it is to be handled. On the connection's loop.
   bool take(network::IncomingRequest& request);
 
-  /// For every connection, whether its listener asks for SASL or not. On its loop.
+  /// These are for every connection, whether its listener asks for SASL or not. On its loop.
+  static void versions_told(network::ConnectionContext& connection);
   static void connection_closed(network::ConnectionContext& connection);
-  /// A peer that waits to hear that it was refused hears it now. On its loop.
+  /// A peer that waits to hear that it was refused hears it now.
   static void end_waiting(network::ConnectionContext& connection);
 
  private:

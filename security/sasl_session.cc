@@ -117,8 +117,6 @@ SaslVerdict SaslSession::receive_request(ByteView frame) {
   if (request.is(ApiKey::api_versions)) {
     if (state_ != State::handshake_or_versions || established_)
       return refuse("ApiVersions where SaslHandshake was expected");
-    // A version that nobody knows is answered with the ones that are, and asked again.
-    if (request.supported(ApiKey::api_versions)) state_ = State::handshake;
     return {.action = Action::hand_on};
   }
   if (!request.is(ApiKey::sasl_handshake))

@@ -56,6 +56,12 @@ class SaslSession {
   /// The next frame of the connection, without its size.
   SaslVerdict receive(ByteView frame, Instant now);
 
+  /// The peer was told the versions; it is not told again before it has authenticated. Whoever answers
+  /// ApiVersions with an error does not say so: the peer asks once more then, in another version or form.
+  void versions_told() {
+    if (state_ == State::handshake_or_versions) state_ = State::handshake;
+  }
+
   /// Whether evaluate() may wait for a device.
   bool may_block() const { return exchange_ != nullptr && exchange_->may_block(); }
   /// What the mechanism says of the token of the frame that receive() saw last. Any thread; nothing else is
@@ -73,7 +79,7 @@ class SaslSession {
  private:
   enum class State : uint8_t {
     handshake_or_versions,
-    handshake,  ///< ApiVersions has been
+    handshake,  ///< ApiVersions has been answered
     token,
     wrong_mechanism,  ///< asked for upon a new authentication: the next message is refused
     established,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "broker/authentication.h"
 #include "broker/handlers/handlers.h"
 #include "metadata/supported_features.h"
 
@@ -92,6 +93,7 @@ void ApiVersionsHandler::run(Call call, protocol::Reader& body) {
   }
   for (const HandlerEntry& handler : all_handlers()) add_api(response, handler);
   if (call.version() >= 3) add_features(call, response);
+  Authentication::versions_told(call.connection());
   call.reply(response);
 }
 

@@ -126,6 +126,18 @@ class Handshake(SaslTest):
         self.assertEqual(connection.call("ApiVersions", 0).errorCode, codes.NONE)
         self.assertEqual(connection.log_in("PLAIN", "alice", PASSWORDS["alice"]).errorCode, codes.NONE)
 
+    def test_versions_that_were_refused_may_be_asked_for_again(self):
+        for unknown in (42, 99):
+            connection = self.connect()
+            for _ in range(3):
+                connection.send_bytes(struct.pack(">ihhihb", 11, 18, unknown, 7, -1, 0))
+                self.assertEqual(connection.receive_payload()[4:6], struct.pack(">h", codes.UNSUPPORTED_VERSION))
+            refused = connection.call("ApiVersions", 3, clientSoftwareName="a b", clientSoftwareVersion="1")
+            self.assertEqual(refused.errorCode, codes.INVALID_REQUEST)
+            self.assertEqual(connection.call("ApiVersions", 3, **self.software(3)).errorCode, codes.NONE)
+            self.assertEqual(connection.log_in("PLAIN", "alice", PASSWORDS["alice"]).errorCode, codes.NONE)
+            self.assert_usable(connection)
+
     def test_anything_else_before_it_closes_the_connection(self):
         for api, version, fields in (("Metadata", 12, {"topics": None}), ("SaslAuthenticate", 2, {"authBytes": b"x"}),
                                      ("DescribeCluster", 1, {})):
