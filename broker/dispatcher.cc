@@ -79,11 +79,15 @@ void Dispatcher::start(network::IncomingRequest request) {
     call.set_quota_client(payer);
     return handler->run(std::move(call), reader);
   }
-  request.connection->measure_time = false;
   handler->run(Call(services_, std::move(request), handler->api, version, correlation_id, client_id), reader);
 }
 
+bool Dispatcher::measures_time() const {
+  return services_.quotas != nullptr && services_.quotas->limits(RateKind::request);
+}
+
 void Dispatcher::connection_closed(network::ConnectionContext& connection) {
+  if (services_.quotas != nullptr) RequestTime::settle(*services_.quotas, connection);
   cancel_waiting_fetch(connection);
   Authentication::connection_closed(connection);
 }

@@ -14,6 +14,7 @@ class Dispatcher : public network::RequestHandler {
 
   void start(network::IncomingRequest request) override;
   void connection_closed(network::ConnectionContext& connection) override;
+  bool measures_time() const override;
   void end_waiting(network::ConnectionContext& connection) override;
 
  private:

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "network/server_loop.h"
 #include "network/tls_transport.h"
+#include "network/turn_time.h"
 
 namespace barnabas::network {
 
@@ -99,7 +100,10 @@ void Connection::pump() {
   pumping_ = true;
   turn_read_ = 0;
   turn_started_ = 0;
-  context_->measure_time ? pump_measured() : pump_steps();
+  {
+    const TurnTime time(home_->handler(), *context_);
+    pump_steps();
+  }
   reader_.keep_rest();
   count_bytes_aside();
   pumping_ = false;
@@ -107,12 +111,6 @@ void Connection::pump() {
 
 void Connection::count_bytes_aside() {
   if (!closed()) bytes_aside_.set(reader_.kept_bytes() + transport_->held_bytes());
-}
-
-void Connection::pump_measured() {
-  const Instant began = std::chrono::steady_clock::now();
-  pump_steps();
-  context_->busy_time += std::chrono::steady_clock::now() - began;
 }
 
 void Connection::pump_steps() {

@@ -73,7 +73,6 @@ class Connection final : public ReplyTarget,
       std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>, EventLoop::Executor>;
   enum class Step : uint8_t { go_on, stop };
 
-  void pump_measured();
   void pump_steps();
   void end_handshake();
   bool may_start() const;

@@ -5,6 +5,7 @@
 #include "network/memory_budget.h"
 #include "network/server_loop.h"
 #include "network/tls_transport.h"
+#include "network/turn_time.h"
 
 namespace barnabas::network {
 
@@ -12,7 +13,12 @@ void Connection::continue_handshake() {
   if (closed() || handshake_ == nullptr) return;
   const auto self = shared_from_this();
   handshake_->set_read_ahead(home_->budget().may_read_ahead());  // of requests that come along
-  switch (handshake_->handshake()) {
+  TlsTransport::Handshake step;
+  {
+    const TurnTime time(home_->handler(), *context_);
+    step = handshake_->handshake();
+  }
+  switch (step) {
     case TlsTransport::Handshake::done:
       end_handshake();
       break;

@@ -333,5 +333,47 @@ TEST(Connection, timers_of_the_loop_may_answer) {
   EXPECT_EQ(client.receive(), "two");
 }
 
+/// Keeps the thread busy.
+void spin(std::chrono::nanoseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+TEST(BusyTime, is_measured_from_the_first_turn_on_and_holds_the_handlers_time) {
+  std::atomic<std::chrono::nanoseconds> busy = 0ns;
+  TestServer server({}, [&](IncomingRequest request) {
+    busy = request.connection->busy_time;
+    spin(10ms);
+    echo(std::move(request));
+  });
+  server.measures = true;
+  const auto began = std::chrono::steady_clock::now();
+  TestClient client = server.connect();
+  client.send_raw(framed("one") + framed("two") + framed("three"));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(client.receive());
+  client.send("four");
+  EXPECT_TRUE(client.receive());
+  EXPECT_GE(busy.load(), 30ms);
+  EXPECT_LE(busy.load(), std::chrono::steady_clock::now() - began);
+}
+
+TEST(BusyTime, is_forgotten_when_nobody_wants_it) {
+  std::atomic<std::chrono::nanoseconds> busy = 0ns;
+  TestServer server({}, [&](IncomingRequest request) {
+    busy = request.connection->busy_time;
+    EXPECT_EQ(request.connection->busy_since.has_value(), server.measures.load());
+    spin(10ms);
+    echo(std::move(request));
+  });
+  TestClient client = server.connect();
+  for (const bool measures : {true, false, true}) {
+    server.measures = measures;
+    client.send("one");
+    EXPECT_TRUE(client.receive());
+  }
+  EXPECT_LT(busy.load(), 10ms);
+}
+
 }  // namespace
 }  // namespace barnabas::network

@@ -87,11 +87,13 @@ class TestServer : public RequestHandler {
 
   void start(IncomingRequest request) override;
   void connection_closed(ConnectionContext& connection) override;
+  bool measures_time() const override { return measures; }
 
   EventLoops loops;
   io::DiskPool disk_pool{{.name = "disk", .threads = 2}};
   std::atomic<int> started = 0;
   std::atomic<int> closed = 0;
+  std::atomic<bool> measures = false;
   std::unique_ptr<Server> server;
 
  private:

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,10 +43,12 @@ struct ConnectionContext {
   /// False until a peer that has to authenticate has done so, which the request handler says: until then its
   /// requests are small, may be empty, and the connection is closed after ServerLimits::authentication_max.
   bool admitted = true;
-  /// Whether `busy_time` is measured: how long the connection has kept its loop's thread busy, handlers
-  /// included.
-  bool measure_time = false;
+  /// How long the connection has kept its loop's thread busy in turns that are over, from its first one on,
+  /// less what the broker took off. Zero while RequestHandler::measures_time says no.
   std::chrono::nanoseconds busy_time{0};
+  /// In a turn that is measured: since when it is to be added at the end. The broker may set it forward.
+  std::optional<Instant> busy_since;
+  std::shared_ptr<const void> payer;  ///< the broker's: who used that time
   /// True once the connection is closed; answers are then dropped.
   bool closed = false;
 
@@ -131,6 +134,10 @@ class RequestHandler {
   /// A request came in. Called on the connection's loop, in the order of the requests of a connection. Must
   /// not block. Should it throw, the slot is dropped with the request, which closes this one connection.
   virtual void start(IncomingRequest request) = 0;
+
+  /// Whether the time of connections is to be measured (ConnectionContext::busy_time). Asked in each turn of
+  /// a connection, so it must be cheap. On any loop.
+  virtual bool measures_time() const { return false; }
 
   /// The connection is closed, for whatever reason; called once, on its loop, only for connections of which a
   /// request was started. Slots of it may still be completed or destroyed, to no effect.

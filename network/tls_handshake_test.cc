@@ -294,6 +294,19 @@ TEST(TlsReload, may_happen_while_clients_connect) {
   reloading.join();
 }
 
+TEST(TlsHandshake, is_part_of_the_time_that_a_connection_takes) {
+  std::atomic<std::chrono::nanoseconds> busy = 0ns;
+  TlsTestServer server(ClientAuth::none, [&](IncomingRequest request) {
+    busy = request.connection->busy_time;
+    echo(std::move(request));
+  });
+  server.server->measures = true;
+  TlsTestClient client(server.port());
+  ASSERT_TRUE(client.handshake()) << client.failure();
+  EXPECT_TRUE(client.ask("first"));
+  EXPECT_GT(busy.load(), 0ns);
+}
+
 TEST(TlsHandshake, renegotiation_is_refused) {
   const TlsTestServer server;
   TlsTestClient client(server.port(), {.version = TLS1_2_VERSION});

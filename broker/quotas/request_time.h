@@ -9,8 +9,9 @@
 namespace barnabas::broker {
 
 /// Counts the time for which a handler keeps the thread of a loop busy with one request, and what the
-/// connection itself took since its last one (reading, writing, encryption), against the client's
-/// request_percentage. Lives on the stack around the handler; costs nothing while there is no such quota.
+/// connection itself took since its last one (reading, writing, encryption; before the first one also the
+/// handshake and the authentication, as Kafka does), against the client's request_percentage. Lives on the
+/// stack around the handler; costs nothing while there is no such quota.
 class RequestTime {
  public:
   /// `client` null: nothing is counted.
@@ -18,6 +19,8 @@ class RequestTime {
               network::ConnectionContext& connection);
   /// What was not counted with the answer is counted now: the client feels it with its next request.
   ~RequestTime();
+  /// Counts what a connection has taken after its last request. It is closed.
+  static void settle(Quotas& quotas, network::ConnectionContext& connection);
   RequestTime(const RequestTime&) = delete;
   RequestTime& operator=(const RequestTime&) = delete;
 
@@ -29,9 +32,7 @@ class RequestTime {
   Quotas* const quotas_;
   const std::shared_ptr<const QuotaClient> client_;
   network::ConnectionContext& connection_;
-  Instant began_{};
   Instant counted_to_{};
-  bool within_measure_ = false;  ///< the connection's own measure will contain this time
 };
 
 /// What a time is in units of request_percentage.
