@@ -70,6 +70,7 @@ TlsTestClient::TlsTestClient(uint16_t port, TlsClientOptions options)
     SSL_CTX_set_max_proto_version(context_, options.version);
   }
   if (!options.tickets) SSL_CTX_set_options(context_, SSL_OP_NO_TICKET);
+  SSL_CTX_set_keylog_callback(context_, options.keep_secret);
   // A context that goes would make useless what it stored.
   SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   X509_STORE_add_cert(SSL_CTX_get_cert_store(context_), TlsTestServer::authority().own().certificate.get());

@@ -43,6 +43,7 @@ struct TlsClientOptions {
   bool tickets = true;
   std::size_t portion = SIZE_MAX;  ///< bytes that leave at once
   int receive_buffer_bytes = -1;
+  void (*keep_secret)(const ssl_st*, const char* line) = nullptr;  ///< SSL_CTX_set_keylog_callback(3)
 };
 
 /// A blocking client of tests that speaks TLS, with every byte in the hands of the test.
