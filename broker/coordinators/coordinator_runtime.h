@@ -2,6 +2,7 @@
 
 #include <expected>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,8 +38,10 @@ class CoordinatorRuntime {
       worker.thread.emplace(options_.name + "-" + std::to_string(i),
                             [&worker] { return run_timers(worker); });
     }
-    loaders_.emplace(
-        io::DiskPool::Options{.name = options_.name + "-load", .threads = options_.load_threads});
+    // As many may wait as there are partitions: one that was refused would never be loaded.
+    loaders_.emplace(io::DiskPool::Options{.name = options_.name + "-load",
+                                           .threads = options_.load_threads,
+                                           .queue_max = std::numeric_limits<std::size_t>::max()});
     for (const auto& worker : workers_) worker->thread->start();
   }
   ~CoordinatorRuntime() { stop(); }
