@@ -63,15 +63,28 @@ def idle_connections(port, begun, count=IDLE_CONNECTIONS):
     return peers
 
 
-def idle_encrypted_connections(port, begun, count=1000):
-    raise_limit()
+def trusting_anybody():
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def idle_encrypted_connections(port, begun, count=1000):
+    raise_limit()
+    context = trusting_anybody()
     peers = [context.wrap_socket(connected(port)) for _ in range(count)]
     begun.set()
     time.sleep(3600)
     return peers
+
+
+def flood_of_handshakes(port, begun):
+    """Whole ones, each with a signature of the broker's: no session is taken up again."""
+    begun.set()
+    while True:
+        with contextlib.suppress(OSError):
+            trusting_anybody().wrap_socket(connected(port)).close()
 
 
 def dribble(port, begun, count, opening, rest):
@@ -268,6 +281,9 @@ class AttackTest(suite.BrokerTest):
 
     def test_slow_handshakes(self):
         self.attack(slow_handshakes, port=self.secure_port)
+
+    def test_flood_of_handshakes(self):
+        self.attack(flood_of_handshakes, port=self.secure_port, processes=2)
 
     def test_malformed_handshakes(self):
         self.attack(malformed_frames, port=self.secure_port)
