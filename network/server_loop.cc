@@ -32,9 +32,9 @@ ServerLoop::ServerLoop(EventLoop& loop, MemoryBudget& budget, io::DiskPool& disk
       handler_(handler),
       limits_(limits),
       counts_(std::move(counts)),
-      tick_interval_(
-          tick_interval_for(limits.idle_max, std::min({limits.overdraft_stall_max, limits.handshake_max,
-                                                       limits.authentication_max}))),
+      tick_interval_(tick_interval_for(
+          limits.idle_max,
+          std::min({limits.overdraft_stall_max, limits.handshake_max, limits.authentication_max}))),
       scratch_(std::make_unique_for_overwrite<std::byte[]>(scratch_bytes)),
       timer_(loop.context()) {}
 
