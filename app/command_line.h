@@ -15,8 +15,8 @@ struct CommandLine {
   std::vector<std::string> tool_arguments;  ///< for Action::dump, check and format
 };
 
-/// Reads the arguments that Kafka's start script takes ([server.properties] [--override name=value]…), `dump`,
-/// `check` and `format`. Prints help, version or what is wrong by itself; the action is then `exit`.
+/// Reads the arguments that Kafka's start script takes ([server.properties] [--override name=value]…),
+/// `dump`, `check` and `format`. Prints help, version or what is wrong by itself; the action is then `exit`.
 CommandLine parse_command_line(int count, const char* const* arguments);
 
 }  // namespace barnabas::app

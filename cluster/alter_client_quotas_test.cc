@@ -77,8 +77,8 @@ TEST_F(AlterClientQuotas, bad_value_leaves_the_entity_as_it_was) {
 TEST_F(AlterClientQuotas, addresses_are_numeric) {
   for (const char* good : {"192.0.2.1", "2001:db8::1", "::ffff:1.2.3.4"})
     EXPECT_EQ(alter(request({{"ip", good}}, {{"connection_creation_rate", 5}})).first, 0) << good;
-  for (const char* bad :
-       {"localhost", "1.2", "1.2.3.4 ", "fe80::1%lo", "fe80::1%nowhere", "::1%1", "[::1]", "example.org", "1.2.3.4:5"})
+  for (const char* bad : {"localhost", "1.2", "1.2.3.4 ", "fe80::1%lo", "fe80::1%nowhere", "::1%1", "[::1]",
+                          "example.org", "1.2.3.4:5"})
     EXPECT_EQ(alter(request({{"ip", bad}}, {{"connection_creation_rate", 5}})).second,
               std::string(bad) + " is not a valid IP or resolvable host.");
   EXPECT_EQ(alter(request({{"ip", std::nullopt}}, {{"connection_creation_rate", 5}})).first, 0);
