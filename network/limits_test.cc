@@ -182,7 +182,7 @@ TEST(Limits, what_connections_have_read_ahead_counts_and_is_bounded_for_all_toge
   TestClient other = server.connect();
   other.send("other");
   EXPECT_EQ(other.receive(), "other");
-  const std::size_t taken = count * sent.size() - unread_bytes(server.port());
+  const std::size_t taken = count * sent.size() - bytes_left_unread(server.port());
   const std::size_t held = count * framed("held").size();
   EXPECT_LE(taken, budget / 2 + server.loops.size() * scratch + held);
   EXPECT_TRUE(eventually([&] { return server.loops.budget().used() + held >= taken; }))

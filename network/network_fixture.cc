@@ -182,6 +182,19 @@ std::size_t unread_bytes(uint16_t port) {
   return total;
 }
 
+std::size_t bytes_left_unread(uint16_t port) {
+  constexpr auto acknowledged_after = 300ms;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  std::size_t last = unread_bytes(port);
+  auto since = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() < std::min(since + acknowledged_after, deadline)) {
+    std::this_thread::sleep_for(5ms);
+    const std::size_t bytes = unread_bytes(port);
+    if (std::exchange(last, bytes) != bytes) since = std::chrono::steady_clock::now();
+  }
+  return last;
+}
+
 std::size_t resident_bytes() {
   std::size_t total = 0;
   std::size_t resident = 0;

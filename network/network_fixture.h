@@ -60,8 +60,11 @@ OutgoingFrame answer(std::string_view text);
 std::string text_of(const IncomingRequest& request);
 /// Polls until `condition` holds, at most some seconds.
 bool eventually(const std::function<bool()>& condition);
-/// Bytes that were sent to `port` of loopback and that nobody has read yet.
+/// Bytes that were sent to `port` of loopback and that nobody has read yet. What has arrived but is not
+/// acknowledged counts twice.
 std::size_t unread_bytes(uint16_t port);
+/// The same once nothing moves any more, and all that has arrived is acknowledged.
+std::size_t bytes_left_unread(uint16_t port);
 /// Resident memory of this process. Under a sanitizer it says little: what is freed is kept for a while.
 std::size_t resident_bytes();
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -184,7 +184,7 @@ TEST_P(TlsTransportTest, what_is_read_ahead_is_bounded_for_all_together) {
     clients.back()->send_raw(sent);
     held.push_back(server.server->take());
   }
-  const std::size_t taken = count * sent.size() - unread_bytes(server.port());
+  const std::size_t taken = count * sent.size() - bytes_left_unread(server.port());
   // A record is opened whole or not at all.
   EXPECT_LE(taken, budget / 2 + 2 * (scratch + security::TlsContext::read_buffer_bytes) + count * record);
   MemoryBudget& counted = server.server->loops.budget();
