@@ -23,7 +23,7 @@ const consumer = kafka.consumer({
 
 const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
 
-const eachBatch = async ({ batch, isRunning, isStale, heartbeat }) => {
+const eachBatch = async ({ batch, isRunning, isStale, heartbeat, resolveOffset }) => {
   if (!isRunning() || isStale()) return
   for (const message of batch.messages) say('consumed', batch.partition, message.offset)
   await sleep(WORK_MS)
@@ -38,6 +38,8 @@ const eachBatch = async ({ batch, isRunning, isStale, heartbeat }) => {
   // Once it is told to stop, KafkaJS takes commits and does nothing.
   if (!isRunning()) return say('refused', 'it is stopping')
   say('committed', `${batch.partition}:${offset}`)
+  // Before the heartbeat: where that fails, KafkaJS reads again from what is resolved, not from what is committed.
+  resolveOffset(batch.lastOffset())
   await heartbeat()
 }
 

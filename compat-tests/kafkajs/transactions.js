@@ -171,9 +171,10 @@ const copy = async (bootstrap, id, groupId, source, target, _mode, sessionMs) =>
       for (let done = false; !done;) {
         if (!isRunning() || isStale()) return
         done = await copySome(batch.partition, some)
+        // Before the heartbeat: where that fails, KafkaJS reads again from what is resolved, not from what is committed.
+        if (done) resolveOffset(some[some.length - 1].offset)
         await heartbeat()
       }
-      resolveOffset(some[some.length - 1].offset)
     }
   }
 
