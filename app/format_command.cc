@@ -20,14 +20,6 @@
 namespace barnabas::app {
 namespace {
 
-struct FormatArguments {
-  std::string config;
-  std::string cluster_id;
-  std::vector<std::string> scram;
-  bool ignore_formatted = false;
-  bool standalone = false;
-};
-
 Result<metadata::StaticConfig> configuration_of(const FormatArguments& arguments) {
   ConfigurationSources sources;
   sources.file = arguments.config;
@@ -69,7 +61,7 @@ Result<void> format(const FormatArguments& arguments, std::ostream& out) {
   first.log_directory = metadata_path(config, options.paths);
   options.paths.push_back(first.log_directory);
   options.node_id = first.node_id;
-  options.cluster_id = arguments.cluster_id;
+  options.cluster_id = *arguments.cluster_id;
   options.ignore_formatted = arguments.ignore_formatted;
   io::PosixDisk disk;
   bool metadata_made = false;
@@ -100,38 +92,33 @@ bool is_cluster_id(std::string_view text) {
 
 }  // namespace
 
-int format_main(std::span<const char* const> arguments, std::ostream& out, std::ostream& err) {
-  FormatArguments result;
-  CLI::App app{"Makes log directories for a new cluster of one node, as kafka-storage.sh format does."};
-  app.name("barnabas format");
-  app.add_option("-c,--config", result.config, "server.properties, with Kafka's names")
+void FormatCommand::declare(CLI::App& app) {
+  app.add_option("-c,--config", arguments_.config, "server.properties, with Kafka's names")
       ->required()
       ->type_name("FILE");
-  app.add_option("-t,--cluster-id", result.cluster_id,
+  app.add_option("-t,--cluster-id", arguments_.cluster_id,
                  "the id of the cluster, 22 letters, digits, - and _; a new one when it is not given")
       ->type_name("ID");
-  app.add_option("-S,--add-scram", result.scram,
+  app.add_option("-S,--add-scram", arguments_.scram,
                  "a user, repeatable: 'SCRAM-SHA-256=[name=alice,password=alice-secret]' or "
                  "'SCRAM-SHA-512=[name=alice,iterations=8192,salt=\"N3E=\",saltedpassword=\"YCE=\"]'")
       ->type_name("USER")
       ->allow_extra_args(false);
-  app.add_flag("-g,--ignore-formatted", result.ignore_formatted, "leave alone what is formatted already");
-  app.add_flag("-s,--standalone", result.standalone,
+  app.add_flag("-g,--ignore-formatted", arguments_.ignore_formatted, "leave alone what is formatted already");
+  app.add_flag("-s,--standalone", arguments_.standalone,
                "this node is the whole quorum; so it is anyway, unless controller.quorum.voters says so");
-  std::vector<const char*> all{"barnabas format"};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  try {
-    app.parse(static_cast<int>(all.size()), all.data());
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error, out, err) == 0 ? 0 : 2;
-  }
-  if (app.count("--cluster-id") == 0) result.cluster_id = Uuid::random().to_string();
-  if (!is_cluster_id(result.cluster_id)) {
-    err << "barnabas format: --cluster-id: expected letters, digits, - and _\n";
+  app.footer(
+      "Example: barnabas format -c server.properties -S 'SCRAM-SHA-512=[name=alice,password=alice-secret]'");
+}
+
+int FormatCommand::run(std::ostream& out, std::ostream& errors) {
+  if (!arguments_.cluster_id) arguments_.cluster_id = Uuid::random().to_string();
+  if (!is_cluster_id(*arguments_.cluster_id)) {
+    errors << "barnabas format: --cluster-id: expected letters, digits, - and _\n";
     return 2;
   }
-  if (const auto done = format(result, out); !done) {
-    err << "barnabas format: " << done.error().message << "\n";
+  if (const auto done = format(arguments_, out); !done) {
+    errors << "barnabas format: " << done.error().message << "\n";
     return 1;
   }
   return 0;

@@ -1,13 +1,35 @@
 #pragma once
 
-#include <ostream>
-#include <span>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command/command.h"
 
 namespace barnabas::app {
 
+/// What `barnabas format` is told.
+struct FormatArguments {
+  std::string config;                     ///< path of server.properties
+  std::optional<std::string> cluster_id;  ///< a new one if it is not given
+  std::vector<std::string> scram;
+  bool ignore_formatted = false;
+  bool standalone = false;
+};
+
 /// `barnabas format`: makes log directories for a new cluster of one node, with users if wanted, as
-/// `kafka-storage.sh format` does and with its options. Gives the exit code: 0 done, 1 refused, 2 a bad
-/// command line.
-int format_main(std::span<const char* const> arguments, std::ostream& out, std::ostream& err);
+/// `kafka-storage.sh format` does and with its options. Exit code 1: refused.
+class FormatCommand : public command::Command {
+ public:
+  std::string name() const override { return "format"; }
+  std::string summary() const override {
+    return "Make log directories for a new cluster of one node, as kafka-storage.sh format does";
+  }
+  void declare(CLI::App& app) override;
+  int run(std::ostream& out, std::ostream& errors) override;
+
+ private:
+  FormatArguments arguments_;
+};
 
 }  // namespace barnabas::app

@@ -37,37 +37,30 @@ bool lock_all(io::Disk& disk, const std::vector<std::string>& directories,
 
 }  // namespace
 
-int check_main(std::span<const char* const> arguments, std::ostream& out, std::ostream& errors) {
-  NodeCheckOptions options;
-  bool quick = false;
-  CLI::App app(
-      "Verifies the log directories of a stopped broker. Nothing is written. Exit code 1: something is "
-      "wrong.",
-      "barnabas check");
-  app.add_option("DIR", options.directories, "All of log.dirs, and metadata.log.dir if it is another one")
+void CheckCommand::declare(CLI::App& app) {
+  app.add_option("DIR", options_.directories, "All of log.dirs, and metadata.log.dir if it is another one")
       ->required();
-  app.add_flag("--quick", quick, "Names, sizes and batch headers only: no checksums, no records");
-  // CLI11 takes the arguments last one first.
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-  try {
-    app.parse(std::move(reversed));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error, out, errors) == 0 ? 0 : 2;
-  }
-  options.contents = !quick;
-  for (std::string& directory : options.directories) {
+  app.add_flag("--quick", quick_, "Names, sizes and batch headers only: no checksums, no records");
+  app.footer(
+      "Nothing is written. Exit code 1: something is wrong.\n"
+      "Example: barnabas check /var/lib/barnabas");
+}
+
+int CheckCommand::run(std::ostream& out, std::ostream& errors) {
+  options_.contents = !quick_;
+  for (std::string& directory : options_.directories) {
     directory = std::filesystem::path(directory).lexically_normal().string();
     if (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
   }
-  std::ranges::sort(options.directories);
-  const auto doubles = std::ranges::unique(options.directories);
-  options.directories.erase(doubles.begin(), doubles.end());
+  std::ranges::sort(options_.directories);
+  const auto doubles = std::ranges::unique(options_.directories);
+  options_.directories.erase(doubles.begin(), doubles.end());
 
   io::PosixDisk disk;
   std::vector<std::unique_ptr<io::FileLock>> locks;
-  if (!lock_all(disk, options.directories, locks, errors)) return 1;
+  if (!lock_all(disk, options_.directories, locks, errors)) return 1;
   Findings findings(out);
-  check_node(disk, options, findings);
+  check_node(disk, options_, findings);
   out << fmt::format("{}: {} partitions, {} segments, {} bytes read; {} problems, {} notes\n",
                      findings.problems() == 0 ? "good" : "NOT GOOD", findings.partitions, findings.segments,
                      findings.bytes, findings.problems(), findings.notes());

@@ -205,39 +205,31 @@ void dump_file(io::Disk& disk, const DumpOptions& options, DumpReport& report) {
   }
 }
 
-int dump_main(std::span<const char* const> arguments, std::ostream& out, std::ostream& errors) {
-  DumpOptions options;
-  std::vector<std::string> paths;
-  bool batches_only = false;
-  bool no_cross_check = false;
-  CLI::App app("Prints files of a data directory and checks them. Exit code 1: something is damaged.",
-               "barnabas dump");
-  app.add_option("FILE", paths, "Files, or directories for all known files in them")->required();
-  app.add_flag("--batches-only", batches_only, "Do not print records (they are checked all the same)");
-  app.add_option("--shown-bytes", options.shown_bytes_max, "Print so many bytes of a key or value")
+void DumpCommand::declare(CLI::App& app) {
+  app.add_option("FILE", paths_, "Files, or directories for all known files in them")->required();
+  app.add_flag("--batches-only", batches_only_, "Do not print records (they are checked all the same)");
+  app.add_option("--shown-bytes", options_.shown_bytes_max, "Print so many bytes of a key or value")
       ->capture_default_str();
-  app.add_option("--max-bytes", options.batch_bytes_max, "Do not read batches or records above this size")
+  app.add_option("--max-bytes", options_.batch_bytes_max, "Do not read batches or records above this size")
       ->capture_default_str();
-  app.add_flag("--no-cross-check", no_cross_check, "Do not compare an index with the segment beside it");
-  app.add_option("--decoder", options.decoder,
+  app.add_flag("--no-cross-check", no_cross_check_, "Do not compare an index with the segment beside it");
+  app.add_option("--decoder", options_.decoder,
                  "What the records hold; auto goes by the name of the directory")
       ->check(CLI::IsMember({"auto", "none", "metadata", "offsets", "transactions", "share"}))
       ->capture_default_str();
-  // CLI11 takes the arguments last one first.
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-  try {
-    app.parse(std::move(reversed));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error, out, errors) == 0 ? 0 : 2;
-  }
-  options.records = !batches_only;
-  options.cross_check = !no_cross_check;
+  app.footer(
+      "Exit code 1: something is damaged.\n"
+      "Example: barnabas dump data/orders-0/00000000000000000000.log");
+}
 
+int DumpCommand::run(std::ostream& out, std::ostream& errors) {
+  options_.records = !batches_only_;
+  options_.cross_check = !no_cross_check_;
   io::PosixDisk disk;
   bool all_good = true;
-  for (const std::string& path : expand(disk, paths)) {
+  for (const std::string& path : expand(disk, paths_)) {
     DumpReport report(path, out, errors);
-    dump_file(disk, options, report);
+    dump_file(disk, options_, report);
     all_good &= report.problems() == 0;
   }
   return all_good ? 0 : 1;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "command/command_line.h"
 #include "io/posix_disk.h"
 #include "protocol/records/record_batch_builder.h"
 #include "storage/file_pool.h"
@@ -58,7 +59,8 @@ class DumpTest : public testing::Test {
     for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
     std::ostringstream out;
     std::ostringstream errors;
-    const int code = dump_main(pointers, out, errors);
+    DumpCommand command;
+    const int code = command::run_alone(command, pointers, out, errors);
     out_ = out.str();
     errors_ = errors.str();
     return code;
