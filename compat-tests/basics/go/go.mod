@@ -1,0 +1,3 @@
+module barnabas/compat/basics
+
+go 1.26.0
