@@ -27,6 +27,7 @@
 #include "broker/replica_manager.h"
 #include "broker/replica_mover.h"
 #include "broker/services.h"
+#include "broker/telemetry/client_telemetry.h"
 #include "cluster/broker_lifecycle.h"
 #include "cluster/local_gateway.h"
 #include "io/posix_disk.h"
@@ -99,6 +100,7 @@ struct BrokerProcess::Parts {
   std::optional<broker::ReplicaMover> mover;
   std::optional<broker::FetchSessionCache> fetch_sessions;
   std::optional<broker::Quotas> quotas;
+  std::optional<broker::ClientTelemetry> telemetry;
   std::optional<broker::ProducerIds> producer_ids;
   std::optional<broker::GroupCoordinator> groups;
   std::optional<broker::TransactionCoordinator> transactions;

@@ -49,6 +49,7 @@ Result<void> BrokerProcess::Parts::open_server() {
           authorizer->apply(changes, *image);
         });
   }
+  telemetry.emplace(static_cast<int32_t>(config.integer("telemetry.max.bytes")));
   services.emplace(broker::Services{
       .node = node,
       .cluster_id = logs->cluster_id(),
@@ -64,6 +65,7 @@ Result<void> BrokerProcess::Parts::open_server() {
       .groups = *groups,
       .transactions = *transactions,
       .transaction_verifier = *transactions,
+      .telemetry = *telemetry,
       .verify_transactions = verify_transactions,
       .authorizer = authorizer ? &*authorizer : nullptr,
       .quotas = &*quotas,

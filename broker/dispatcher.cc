@@ -4,6 +4,7 @@
 #include "broker/handlers/fetch_operation.h"
 #include "broker/handlers/handlers.h"
 #include "broker/quotas/request_time.h"
+#include "broker/telemetry/client_telemetry.h"
 #include "protocol/messages/request_header.h"
 
 namespace barnabas::broker {
@@ -89,6 +90,7 @@ bool Dispatcher::measures_time() const {
 void Dispatcher::connection_closed(network::ConnectionContext& connection) {
   if (services_.quotas != nullptr) RequestTime::settle(*services_.quotas, connection);
   cancel_waiting_fetch(connection);
+  services_.telemetry.connection_closed(connection.id);
   Authentication::connection_closed(connection);
 }
 

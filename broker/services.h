@@ -21,6 +21,7 @@ class Authorizer;
 namespace barnabas::broker {
 
 class Authentication;
+class ClientTelemetry;
 class GroupCoordinator;
 class ListenerStores;
 class ProducerIds;
@@ -54,6 +55,7 @@ struct Services {
   TransactionCoordinator& transactions;
   /// Asked before the first batch of a transaction is appended.
   TransactionVerifier& transaction_verifier;
+  ClientTelemetry& telemetry;
   /// transaction.partition.verification.enable, as it is now; a request asks once.
   const std::atomic<bool>& verify_transactions;
   /// Null: none is configured, and everybody may do everything.

@@ -184,6 +184,7 @@ constexpr auto effective = std::to_array<std::string_view>({
     "ssl.truststore.password",
     "ssl.truststore.type",
     "super.users",
+    "telemetry.max.bytes",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms",
     "transaction.max.timeout.ms",
     "transaction.partition.verification.enable",

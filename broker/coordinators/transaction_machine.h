@@ -15,6 +15,7 @@
 #include "broker/coordinators/runtime_test_support.h"
 #include "broker/coordinators/transaction_coordinator.h"
 #include "broker/services.h"
+#include "broker/telemetry/client_telemetry.h"
 #include "cluster/broker_lifecycle.h"
 #include "cluster/local_gateway.h"
 #include "protocol/messages/list_transactions_response.h"
@@ -339,6 +340,7 @@ class TransactionMachine {
                                 .groups = *groups,
                                 .transactions = *transactions,
                                 .transaction_verifier = *transactions,
+                                .telemetry = telemetry,
                                 .verify_transactions = verify_transactions});
       if (!lifecycle->register_broker() || !lifecycle->unfence()) return false;
       groups->begin();
@@ -366,6 +368,7 @@ class TransactionMachine {
     std::optional<GroupCoordinator> groups;
     std::optional<TransactionCoordinator> transactions;
     FetchSessionCache fetch_sessions{10};
+    ClientTelemetry telemetry{1'048'576};
     std::atomic<bool> verify_transactions{true};
     std::optional<Services> services;
     std::optional<cluster::BrokerLifecycle> lifecycle;

@@ -50,6 +50,7 @@
 #include "broker/handlers/sasl_authenticate.h"
 #include "broker/handlers/sasl_handshake.h"
 #include "broker/handlers/sync_group.h"
+#include "broker/handlers/telemetry.h"
 #include "broker/handlers/txn_offset_commit.h"
 #include "broker/handlers/write_txn_markers.h"
 #include "protocol/messages/add_offsets_to_txn_response.h"
@@ -166,6 +167,8 @@ constexpr std::array handlers{
     entry<ListTransactionsHandler>(),
     entry<ConsumerGroupHeartbeatHandler>(),
     entry<ConsumerGroupDescribeHandler>(),
+    entry<GetTelemetrySubscriptionsHandler>(),
+    entry<PushTelemetryHandler>(),
     entry<ListConfigResourcesHandler>(),
     entry<DescribeTopicPartitionsHandler>(),
 };

@@ -81,6 +81,7 @@ class BetweenAskingAndActing : public testing::TransactionHandlersTest {
                                .groups = all.groups,
                                .transactions = all.transactions,
                                .transaction_verifier = all.transaction_verifier,
+                               .telemetry = all.telemetry,
                                .verify_transactions = all.verify_transactions,
                                .authorizer = &authorizer_});
     anybody_ = connection;
