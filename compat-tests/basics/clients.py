@@ -32,6 +32,7 @@ class Client:
     from_timestamp: bool = True
     tells_null_from_empty: bool = True
     alters_all: bool = False  # a change of a setting loses the others
+    hears_of_bad_settings: bool = True
     lacks: tuple = ()  # of VERBS
     command: list = None
 
@@ -66,6 +67,8 @@ CLIENTS = {
     "platformatic-kafka": Client(node("platformatic-kafka"), repeated_headers=False),
     "kafka-python": Client(python("kafka-python"), null_headers=False),
     "aiokafka": Client(python("aiokafka"), alters_all=True, lacks=("delete_group",)),
+    "rdkafka": Client(lambda: client_programs.rust("rdkafka", PROGRAM), alters_all=True,
+                      hears_of_bad_settings=False),
     "kcat": Client(kcat, binary_headers=False, null_headers=False, binary_keys=False, timestamps=False,
                    tells_null_from_empty=False, lacks=tuple(set(VERBS) - {"topics", "describe", "brokers"})),
 }

