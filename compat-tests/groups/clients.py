@@ -53,7 +53,6 @@ INSTALLED = {
     "kafkajs": (node, (CLASSIC,)),
     "aiokafka": (python, (CLASSIC, CLASSIC + STATIC)),
     "confluent-kafka-go": (go, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, CONSUMER + STATIC)),
-    "platformatic-kafka": (node, (CLASSIC, CONSUMER)),
     "rdkafka": (rust, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, CONSUMER + STATIC)),
     "kafka-python": (python, (CLASSIC, COOPERATIVE, CLASSIC + STATIC)),
 }
