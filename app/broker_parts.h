@@ -12,6 +12,8 @@
 #include "app/directories.h"
 #include "app/dynamic_settings.h"
 #include "app/listeners.h"
+#include "app/monitoring/http_endpoints.h"
+#include "app/monitoring/request_metrics.h"
 #include "app/retried_work.h"
 #include "app/sasl_settings.h"
 #include "app/ticker.h"
@@ -44,6 +46,7 @@ namespace barnabas::app {
 struct BrokerProcess::Parts {
   explicit Parts(metadata::StaticConfig settings) : config(std::move(settings)), node(node_of(config)) {}
   ~Parts() {
+    http.stop();
     if (connection_limiter) connection_limiter->let_go();
     // Before the loops that the requests belong to which wait there.
     stop_coordinators();
@@ -64,6 +67,7 @@ struct BrokerProcess::Parts {
   Result<void> join_cluster();
   void follow_settings();
   void start_tickers();
+  MetricsSources metrics_sources();
   void watch_files();
   /// After a start that failed: leaves the directories as clean as they were found.
   void abandon();
@@ -74,6 +78,7 @@ struct BrokerProcess::Parts {
 
   const metadata::StaticConfig config;
   const NodeId node;
+  HttpEndpoints http;  ///< stopped before all that it tells of
   Listeners listeners;
   io::PosixDisk disk;
   std::vector<std::string> paths;
@@ -104,6 +109,7 @@ struct BrokerProcess::Parts {
   std::optional<broker::ProducerIds> producer_ids;
   std::optional<broker::GroupCoordinator> groups;
   std::optional<broker::TransactionCoordinator> transactions;
+  std::optional<RequestMetrics> request_metrics;
   std::optional<broker::Services> services;
   std::optional<broker::Dispatcher> dispatcher;
   std::optional<network::EventLoops> loops;

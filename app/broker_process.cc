@@ -20,6 +20,7 @@ Result<void> BrokerProcess::Parts::open_all() {
   BARNABAS_TRY(check_group_settings(config));
   BARNABAS_ASSIGN(listeners, parse_listeners(config));
   BARNABAS_TRY(read_sasl_settings());
+  BARNABAS_TRY(http.open(config));
   BARNABAS_TRY(open_storage());
   BARNABAS_TRY(open_metadata());
   BARNABAS_TRY(open_server());
@@ -68,6 +69,21 @@ void BrokerProcess::Parts::start_tickers() {
   });
 }
 
+MetricsSources BrokerProcess::Parts::metrics_sources() {
+  return {.node = node,
+          .config = config,
+          .metadata = publisher,
+          .replicas = *replicas,
+          .logs = *logs,
+          .log_directories = paths.size(),
+          .groups = *groups,
+          .server = *server,
+          .loops = *loops,
+          .requests = *request_metrics,
+          .gateway = *gateway,
+          .out_of_disks = out_of_disks};
+}
+
 void BrokerProcess::Parts::watch_files() {
   if (tls_listeners->empty()) return;
   file_ticker.emplace([this] {
@@ -99,6 +115,7 @@ Result<std::unique_ptr<BrokerProcess>> BrokerProcess::start(metadata::StaticConf
   parts.server->start_accepting();
   parts.start_tickers();
   parts.watch_files();
+  parts.http.serving(parts.metrics_sources(), *parts.loops);
   return process;
 }
 
@@ -125,6 +142,7 @@ bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
     log_.error("stopping: {}: {}", step, result.error().message);
     clean = false;
   };
+  parts.http.stopping();
   parts.server->begin_stop();
   parts.stop_coordinators();
   if (!parts.server->wait_stopped(deadline))
@@ -140,6 +158,7 @@ bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
   check("metadata log", parts.gateway->close());
   check("logs", parts.logs->shut_down(epoch));
   parts.disk_pool->shut_down();
+  parts.http.stop();
   parts.loops->stop();
   return clean;
 }

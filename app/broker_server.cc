@@ -87,7 +87,8 @@ Result<void> BrokerProcess::Parts::open_server() {
   dispatcher.emplace(*services);
   const bool threads_given = settings.given("num.network.threads");
   loops.emplace(threads_given ? static_cast<std::size_t>(settings.integer("num.network.threads")) : 0);
-  server.emplace(*loops, *disk_pool, *dispatcher, server_limits(config));
+  request_metrics.emplace(loops->size());
+  server.emplace(*loops, *disk_pool, *dispatcher, server_limits(config), &*request_metrics);
   BARNABAS_TRY(server->bind(listeners.bind));
   if (const auto warning = exposure_warning(listeners.bind, config)) log_.warn("{}", *warning);
   take_bound_ports(services->listeners, server->bound());

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/format_command.h"
+#include "app/healthcheck_command.h"
 #include "app/serve_command.h"
 #include "app/version.h"
 #include "command/command_line.h"
@@ -16,6 +17,7 @@ int main(int count, char** arguments) {
       std::string("barnabas ") + app::version + " (Apache Kafka protocol " + app::kafka_version + ")";
   command::CommandLine line("barnabas", version, std::make_unique<app::ServeCommand>());
   line.add(std::make_unique<app::FormatCommand>());
+  line.add(std::make_unique<app::HealthcheckCommand>());
   line.add(std::make_unique<tools::CheckCommand>());
   line.add(std::make_unique<tools::DumpCommand>());
   return line.run({arguments, static_cast<std::size_t>(count)}, std::cout, std::cerr);

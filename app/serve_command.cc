@@ -11,6 +11,7 @@
 #include "app/signals.h"
 #include "app/version.h"
 #include "base/log.h"
+#include "base/log_format.h"
 
 namespace barnabas::app {
 namespace {
@@ -68,6 +69,7 @@ int ServeCommand::run(std::ostream&, std::ostream& errors) {
   };
   auto config = configure(settings_file_, overrides_);
   if (!config) return complain(config.error());
+  if (config->text("logger.format") == "json") set_log_format(LogFormat::json);
   for (const std::string& line : config->without_effect()) log_.warn("{}", line);
   Signals signals;
   auto broker = BrokerProcess::start(std::move(*config));

@@ -1,19 +1,25 @@
 #include "base/log.h"
 
+#include <fmt/chrono.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <iterator>
 #include <memory>
 #include <utility>
+
+#include "base/log_format.h"
 
 namespace barnabas {
 
 namespace {
 
 std::atomic<LogSink> replaced_sink = nullptr;
+std::atomic<LogFormat> chosen_format = LogFormat::text;
 
 /// WARN and ERROR as people grep for them, padded to the same width.
 class LevelName : public spdlog::custom_flag_formatter {
@@ -127,6 +133,17 @@ std::optional<LogLevel> log_level_from_name(std::string_view name) {
   return static_cast<LogLevel>(at - level_names.begin());
 }
 
+namespace {
+/// "2026-03-01T12:00:00.123Z"
+std::string utc_now() {
+  const auto now = std::chrono::system_clock::now();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
+  const auto rest = std::chrono::floor<std::chrono::milliseconds>(now - seconds);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)), rest.count());
+}
+}  // namespace
+
 void Logger::name_is_not_in_logger_names() {}
 
 void Logger::write_line(LogLevel level, fmt::string_view format, fmt::format_args args) const {
@@ -134,6 +151,13 @@ void Logger::write_line(LogLevel level, fmt::string_view format, fmt::format_arg
   fmt::vformat_to(fmt::appender(text), format, args);
   if (LogSink sink = replaced_sink.load()) {
     sink(level, name_, {text.data(), text.size()});
+    return;
+  }
+  if (chosen_format.load(std::memory_order_relaxed) == LogFormat::json) {
+    const std::string line =
+        json_log_line(utc_now(), log_level_name(level), name_, {text.data(), text.size()}) + '\n';
+    std::fwrite(line.data(), 1, line.size(), stderr);
+    std::fflush(stderr);
     return;
   }
   const auto spdlog_level = static_cast<spdlog::level::level_enum>(level);
@@ -175,6 +199,10 @@ std::optional<uint64_t> LogLimiter::admit(Instant now) {
   }
   ++written_;
   return std::exchange(left_out_, 0);
+}
+
+void set_log_format(LogFormat format) {
+  chosen_format.store(format);
 }
 
 void set_log_sink(LogSink sink) {

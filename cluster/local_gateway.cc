@@ -249,7 +249,11 @@ void LocalGateway::commit_group() {
   auto images = std::exchange(images_, {});
   ErrorCode code = ErrorCode::none;
   if (!images.empty() && !failed_) {
-    if (auto committed = quorum_->commit(wall_clock_now()); !committed) {
+    const Instant begin = std::chrono::steady_clock::now();
+    auto committed = quorum_->commit(wall_clock_now());
+    commits_ns_ += (std::chrono::steady_clock::now() - begin).count();
+    ++commits_;
+    if (!committed) {
       const Error& error = committed.error();
       if (error.kind != ErrorKind::no_space && error.kind != ErrorKind::too_large) {
         fail_for_good(error);
@@ -264,6 +268,10 @@ void LocalGateway::commit_group() {
     for (auto& next : images) publisher_.publish(next.changes, std::move(next.image));
   }
   for (Operation* operation : group) finish(*operation, code);
+}
+
+LocalGateway::CommitTimes LocalGateway::commit_times() const {
+  return {commits_.load(), std::chrono::nanoseconds(commits_ns_.load())};
 }
 
 /// False if the operation was answered while it waited.

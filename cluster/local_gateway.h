@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -99,6 +100,13 @@ class LocalGateway final : public ControllerGateway {
   /// the gateway's thread. An error leaves the log as after a crash, which loses nothing.
   Result<void> close();
 
+  /// Commits so far, and how long they took together until they were durable. Any thread.
+  struct CommitTimes {
+    uint64_t count = 0;
+    std::chrono::nanoseconds total{0};
+  };
+  CommitTimes commit_times() const;
+
  private:
   enum class OperationStage : uint8_t { waiting, deciding, decided, answered };
   struct Operation;
@@ -136,6 +144,9 @@ class LocalGateway final : public ControllerGateway {
   std::vector<Operation*> group_;  ///< decided, and answered with the next commit
   std::vector<metadata::NextImage> images_;
   std::optional<Instant> first_news_;  ///< when the first change came that is in no snapshot
+
+  std::atomic<uint64_t> commits_{0};
+  std::atomic<int64_t> commits_ns_{0};
 
   std::mutex mutex_;
   std::condition_variable wake_;

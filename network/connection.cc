@@ -19,6 +19,12 @@ constinit Logger log_{"network"};
 
 /// What one connection may start before others get their turn.
 constexpr uint32_t turn_requests_max = 64;
+/// The API key, wherever it may lead; -1 where there is none.
+int16_t first_number(ByteView bytes) {
+  if (bytes.size() < 2) return -1;
+  return static_cast<int16_t>(std::to_integer<uint16_t>(bytes[0]) << 8 | std::to_integer<uint16_t>(bytes[1]));
+}
+
 /// Answers are gathered up to here while requests are at hand, so that a burst of small requests costs few
 /// writes.
 constexpr uint64_t gathered_answers_max = 64 << 10;
@@ -86,6 +92,7 @@ void Connection::close(LogAs log_as, const std::string& reason) {
   mute_timer_.reset();
   replies_.clear();
   writer_ = ReplyWriter();
+  sending_.clear();
   reader_.drop();
   bytes_aside_.set(0);
   if (handler_knows_) home_->handler().connection_closed(*context_);
@@ -141,7 +148,13 @@ void Connection::collect_answers() {
   while (replies_.front_done()) {
     ReplyQueue::Entry entry = replies_.pop();
     last_activity_ = std::chrono::steady_clock::now();
-    if (entry.outcome == ReplyQueue::Outcome::reply) writer_.push(std::move(entry.frame));
+    note_answer(entry);
+    if (entry.outcome == ReplyQueue::Outcome::reply) {
+      const uint64_t before = writer_.backlog();
+      writer_.push(std::move(entry.frame));
+      pushed_bytes_ += writer_.backlog() - before;
+      if (home_->observer() != nullptr) sending_.back().end = pushed_bytes_;
+    }
     if (entry.after.mute_for.count() > 0) mute_for(entry.after.mute_for);
     if (entry.outcome == ReplyQueue::Outcome::close || entry.after.close) {
       replies_.clear();
@@ -177,6 +190,10 @@ void Connection::start_request(Frame frame) {
   last_activity_ = last_bytes_;
   frame_began_ = last_bytes_;
   const uint64_t request = replies_.start(static_cast<uint32_t>(frame.size()));
+  ReplyQueue::Entry& entry = replies_.at(request);
+  entry.api = first_number(frame.bytes());
+  entry.received = last_bytes_;
+  entry.started = std::chrono::steady_clock::now();
   try {
     home_->handler().start({std::move(frame), context_, ReplySlot(self_, request), last_bytes_});
   } catch (const std::exception& error) {
@@ -184,6 +201,7 @@ void Connection::start_request(Frame frame) {
     // no other.
     log_.error("request handler failed peer={} error={}", context_->peer(), log_text(error.what()));
   }
+  if (replies_.holds(request)) replies_.at(request).handled = std::chrono::steady_clock::now();
 }
 
 void Connection::close_after_answers(std::string reason) {
@@ -284,13 +302,16 @@ void Connection::allow_next(uint64_t request) {
 }
 
 void Connection::on_reply(uint64_t request, OutgoingFrame frame, AfterReply after) {
-  home_->settle_from_anywhere(shared_from_this(), request,
-                              {ReplyQueue::Outcome::reply, std::move(frame), std::move(after)});
+  home_->settle_from_anywhere(
+      shared_from_this(), request,
+      {ReplyQueue::Outcome::reply, std::move(frame), std::move(after), std::chrono::steady_clock::now()});
 }
 
 void Connection::on_no_reply(uint64_t request, AfterReply after) {
   home_->settle_from_anywhere(shared_from_this(), request,
-                              {.outcome = ReplyQueue::Outcome::no_reply, .after = std::move(after)});
+                              {.outcome = ReplyQueue::Outcome::no_reply,
+                               .after = std::move(after),
+                               .answered = std::chrono::steady_clock::now()});
 }
 
 void Connection::on_close(uint64_t request, std::string reason) {

@@ -2,6 +2,7 @@
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <boost/circular_buffer.hpp>
 #include <boost/intrusive/list_hook.hpp>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "network/reply_queue.h"
 #include "network/reply_writer.h"
 #include "network/request_handler.h"
+#include "network/request_observer.h"
 #include "network/request_reader.h"
 #include "network/transport.h"
 
@@ -79,6 +81,9 @@ class Connection final : public ReplyTarget,
   void count_bytes_aside();
   bool has_output() const { return !writer_.empty() || transport_->has_output(); }
   void collect_answers();
+  void note_answer(const ReplyQueue::Entry& entry);
+  /// Tells the observer of the answers that have gone to the socket as a whole.
+  void note_sent();
   Step start_next();
   Step flush();
   Step flush_transport();
@@ -107,6 +112,15 @@ class Connection final : public ReplyTarget,
   CountedBytes bytes_aside_;  ///< read ahead of requests, by the reader and the transport
   ReplyQueue replies_;
   ReplyWriter writer_;
+  /// Answers in `writer_`, of which the observer is told once they are sent.
+  struct Sending {
+    int16_t api;
+    std::chrono::milliseconds muted_for;
+    RequestTimes times;
+    uint64_t end;  ///< of its bytes among all that were ever pushed
+  };
+  boost::circular_buffer<Sending> sending_;
+  uint64_t pushed_bytes_ = 0;  ///< into `writer_`
 
   const Instant opened_;
   Instant last_activity_;              ///< the last request or progress of an answer

@@ -85,6 +85,11 @@ void ConnectionCounts::wake() {
   for (const auto& waiter : waiters) waiter();
 }
 
+std::map<std::string, uint32_t> ConnectionCounts::by_listener() {
+  const std::lock_guard lock(mutex_);
+  return {of_listener_.begin(), of_listener_.end()};
+}
+
 bool ConnectionCounts::wait_for_none(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   return none_left_.wait_until(lock, deadline, [this] { return total_ == 0; });

@@ -43,6 +43,8 @@ class ConnectionCounts {
   void leave(const std::string& listener, const std::string& address);
 
   std::size_t total() const { return total_.load(std::memory_order_relaxed); }
+  /// Of each listener that ever had one.
+  std::map<std::string, uint32_t> by_listener();
   /// Waits until there are none; false if the deadline passed before.
   bool wait_for_none(std::chrono::steady_clock::time_point deadline);
 

@@ -14,7 +14,10 @@ Connection::Step Connection::flush() {
   if (room_wait_ || cold_wait_) return Step::stop;
   const uint64_t before = writer_.backlog();
   const ReplyWriter::Status status = writer_.flush(*transport_, turn_bytes);
-  if (writer_.backlog() != before) last_activity_ = std::chrono::steady_clock::now();
+  if (writer_.backlog() != before) {
+    last_activity_ = std::chrono::steady_clock::now();
+    note_sent();
+  }
   switch (status) {
     case ReplyWriter::Status::idle:
       return flush_transport();
@@ -32,6 +35,28 @@ Connection::Step Connection::flush() {
       break;
   }
   return Step::stop;
+}
+
+/// Of one whose turn it is to be passed on, as of `last_activity_`.
+void Connection::note_answer(const ReplyQueue::Entry& entry) {
+  RequestObserver* observer = home_->observer();
+  if (observer == nullptr || entry.outcome == ReplyQueue::Outcome::close) return;
+  const RequestTimes times{entry.received, entry.started,  entry.handled,
+                           entry.answered, last_activity_, last_activity_};
+  if (entry.outcome == ReplyQueue::Outcome::no_reply)
+    return observer->answered(*context_, entry.api, times, entry.after.mute_for);
+  if (sending_.full()) sending_.set_capacity(sending_.empty() ? 4 : sending_.capacity() * 2);
+  sending_.push_back({entry.api, entry.after.mute_for, times, 0});
+}
+
+void Connection::note_sent() {
+  const uint64_t sent = pushed_bytes_ - writer_.backlog();
+  while (!sending_.empty() && sending_.front().end <= sent) {
+    Sending& answer = sending_.front();
+    answer.times.sent = last_activity_;
+    home_->observer()->answered(*context_, answer.api, answer.times, answer.muted_for);
+    sending_.pop_front();
+  }
 }
 
 Connection::Step Connection::flush_transport() {

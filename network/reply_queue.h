@@ -20,10 +20,15 @@ class ReplyQueue {
     Outcome outcome = Outcome::pending;
     OutgoingFrame frame{};
     AfterReply after{};  ///< of a close: the reason
+    Instant answered{};
   };
   struct Entry : Settlement {
     bool next_allowed = false;
     uint32_t request_bytes = 0;
+    int16_t api = -1;  ///< what the request begins with
+    Instant received{};
+    Instant started{};
+    Instant handled{};
   };
 
   /// The number of a request that is started now.

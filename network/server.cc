@@ -24,15 +24,16 @@ constexpr std::chrono::seconds close_wait{5};
 }  // namespace
 
 struct Server::Impl {
-  Impl(EventLoops& event_loops, io::DiskPool& disk_pool, RequestHandler& handler, ServerLimits server_limits)
+  Impl(EventLoops& event_loops, io::DiskPool& disk_pool, RequestHandler& handler, ServerLimits server_limits,
+       RequestObserver* observer)
       : loops(event_loops),
         limits(std::move(server_limits)),
         counts(std::make_shared<ConnectionCounts>(limits)),
         rates(std::make_shared<ConnectionRates>(limits.rate_settings)) {
     loops.budget().set_limit(limits.total_bytes_in_flight_max);
     for (std::size_t i = 0; i < loops.size(); ++i) {
-      homes.push_back(
-          std::make_shared<ServerLoop>(loops[i], loops.budget(), disk_pool, handler, limits, counts));
+      homes.push_back(std::make_shared<ServerLoop>(loops[i], loops.budget(), disk_pool, handler, observer,
+                                                   limits, counts));
     }
   }
 
@@ -55,8 +56,9 @@ struct Server::Impl {
   std::atomic<bool> forced = false;
 };
 
-Server::Server(EventLoops& loops, io::DiskPool& disk_pool, RequestHandler& handler, ServerLimits limits)
-    : impl_(std::make_shared<Impl>(loops, disk_pool, handler, std::move(limits))) {}
+Server::Server(EventLoops& loops, io::DiskPool& disk_pool, RequestHandler& handler, ServerLimits limits,
+               RequestObserver* observer)
+    : impl_(std::make_shared<Impl>(loops, disk_pool, handler, std::move(limits), observer)) {}
 
 void Server::set_connection_limits(ConnectionLimits limits) {
   impl_->counts->set_limits(std::move(limits));
@@ -132,6 +134,12 @@ void Server::stop_now() {
 
 std::size_t Server::connection_count() const {
   return impl_->counts->total();
+}
+
+std::map<std::string, uint32_t> Server::connections_by_listener() const {
+  auto counts = impl_->counts->by_listener();
+  for (const BoundListener& listener : impl_->bound) counts.try_emplace(listener.name, 0);
+  return counts;
 }
 
 }  // namespace barnabas::network

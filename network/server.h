@@ -13,6 +13,7 @@
 #include "io/disk_pool.h"
 #include "network/event_loops.h"
 #include "network/request_handler.h"
+#include "network/request_observer.h"
 
 namespace barnabas::security {
 class TlsContextSource;
@@ -83,7 +84,8 @@ struct BoundListener {
 class Server {
  public:
   /// All references must outlive the server. Cold file pieces of answers are read on `disk_pool`.
-  Server(EventLoops& loops, io::DiskPool& disk_pool, RequestHandler& handler, ServerLimits limits);
+  Server(EventLoops& loops, io::DiskPool& disk_pool, RequestHandler& handler, ServerLimits limits,
+         RequestObserver* observer = nullptr);
   /// As stop_now, waiting until every connection is closed.
   ~Server();
   Server(const Server&) = delete;
@@ -113,6 +115,8 @@ class Server {
 
   /// Open connections. Any thread.
   std::size_t connection_count() const;
+  /// The same by listener, those without any included. Any thread, once bound.
+  std::map<std::string, uint32_t> connections_by_listener() const;
 
  private:
   struct Impl;

@@ -24,12 +24,13 @@ std::chrono::milliseconds tick_interval_for(std::chrono::milliseconds idle_max,
 }  // namespace
 
 ServerLoop::ServerLoop(EventLoop& loop, MemoryBudget& budget, io::DiskPool& disk_pool,
-                       RequestHandler& handler, const ServerLimits& limits,
+                       RequestHandler& handler, RequestObserver* observer, const ServerLimits& limits,
                        std::shared_ptr<ConnectionCounts> counts)
     : loop_(loop),
       budget_(budget),
       disk_pool_(disk_pool),
       handler_(handler),
+      observer_(observer),
       limits_(limits),
       counts_(std::move(counts)),
       tick_interval_(tick_interval_for(

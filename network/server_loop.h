@@ -27,12 +27,14 @@ namespace barnabas::network {
 class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
  public:
   ServerLoop(EventLoop& loop, MemoryBudget& budget, io::DiskPool& disk_pool, RequestHandler& handler,
-             const ServerLimits& limits, std::shared_ptr<ConnectionCounts> counts);
+             RequestObserver* observer, const ServerLimits& limits, std::shared_ptr<ConnectionCounts> counts);
 
   EventLoop& loop() { return loop_; }
   MemoryBudget& budget() { return budget_; }
   io::DiskPool& disk_pool() { return disk_pool_; }
   RequestHandler& handler() { return handler_; }
+  /// Null: nobody wants to know.
+  RequestObserver* observer() { return observer_; }
   const ServerLimits& limits() const { return limits_; }
   /// For one read at a time; see RequestReader::keep_rest.
   std::span<std::byte> scratch() { return {scratch_.get(), scratch_bytes}; }
@@ -103,6 +105,7 @@ class ServerLoop : public std::enable_shared_from_this<ServerLoop> {
   MemoryBudget& budget_;
   io::DiskPool& disk_pool_;
   RequestHandler& handler_;
+  RequestObserver* const observer_;
   const ServerLimits limits_;
   const std::shared_ptr<ConnectionCounts> counts_;
   const std::chrono::milliseconds tick_interval_;

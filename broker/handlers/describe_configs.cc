@@ -32,8 +32,9 @@ using Answer = DescribeConfigsResponse::DescribeConfigsResult;
 /// Settings that Kafka shows only when somebody has set them, and our own, which its tools do not know.
 bool shown_when_set_only(const ConfigDefinition& definition) {
   static constexpr auto names = std::to_array<std::string_view>(
-      {"disk.threads", "follower.replication.throttled.rate", "leader.replication.throttled.rate",
-       "log.flush.before.ack", "log.open.files.max", "log.validate.contents",
+      {"disk.threads", "follower.replication.throttled.rate", "http.listeners",
+       "leader.replication.throttled.rate", "log.flush.before.ack", "log.open.files.max",
+       "log.validate.contents", "logger.format", "metrics.partitions.max",
        "replica.alter.log.dirs.io.max.bytes.per.second"});
   return std::ranges::find(names, definition.name) != names.end();
 }

@@ -226,6 +226,7 @@ class Broker:
             "listeners": ",".join(self._listeners()),
             "listener.security.protocol.map": self._security_map(),
             "log.dirs": str(self.data_dir),
+            "http.listeners": "",
             **self.properties,
         }
         path = self.home / "server.properties"
