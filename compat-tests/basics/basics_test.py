@@ -9,6 +9,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "harness"))
 
 import clients  # noqa: E402
+import results  # noqa: E402
 from broker import Broker, BrokerError  # noqa: E402
 from scenario import PROPERTIES, Scenario  # noqa: E402
 from scenarios import ScenarioFailed  # noqa: E402
@@ -24,7 +25,7 @@ def main():
         client.command = [options.program] if options.program else client.make()
         print(name, flush=True)
         try:
-            with Broker(properties=PROPERTIES) as broker:
+            with results.noted("basics", name), Broker(properties=PROPERTIES) as broker:
                 Scenario(broker, client).run()
         except (BrokerError, ScenarioFailed) as error:
             sys.exit(f"FAILED: {name}: {error}")

@@ -7,6 +7,7 @@ another life, in which things happen by chance.
 """
 
 import argparse
+import contextlib
 import functools
 import pathlib
 import sys
@@ -15,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "harness"))
 
 import clients  # noqa: E402
+import results  # noqa: E402
 from broker import Broker, BrokerError  # noqa: E402
 from scenario import NAMES, PROPERTIES, SESSION_MS, STATIC_SESSION_MS, Group, Scenario  # noqa: E402
 from scenarios import ScenarioFailed  # noqa: E402
@@ -59,9 +61,12 @@ def main():
     else:
         groups = groups_of_one(options.client, options.mode or alone[options.client][1], options.program)
     try:
-        for some in ([group for group in groups if not group.static], [group for group in groups if group.static]):
-            if some:
-                live(some, options)
+        # Only the whole life is worth a note.
+        whole = not (options.mode or options.steps)
+        with results.noted("groups", options.client) if whole else contextlib.nullcontext():
+            for some in ([group for group in groups if not group.static], [group for group in groups if group.static]):
+                if some:
+                    live(some, options)
     except (BrokerError, ScenarioFailed) as error:
         sys.exit(f"FAILED: {error}")
 

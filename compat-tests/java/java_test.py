@@ -80,6 +80,34 @@ class Tools(suite.BrokerTest):
         offsets = [event["offset"] for event in events if event["name"] == "producer_send_success"]
         self.assertEqual(offsets, list(range(2000)))
 
+    def test_verifiable_consumer_and_streams_application_reset(self):
+        """The group of the one is an application to the other."""
+        topic = self.topic()
+        self.tool("verifiable-producer", "--topic", topic, "--max-messages", "500")
+        printed = self.tool("verifiable-consumer", "--topic", topic, "--group-id", "an-application", "--max-messages",
+                            "500", "--reset-policy", "earliest")
+        events = [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
+        self.assertEqual(sum(event["count"] for event in events if event["name"] == "records_consumed"), 500)
+        committed = [event for event in events if event["name"] == "offsets_committed"]
+        self.assertTrue(committed and all(event["success"] for event in committed), printed)
+        printed = self.tool("streams-application-reset", "--application-id", "an-application", "--input-topics", topic,
+                            "--force")
+        self.assertIn(f"Topic: {topic} Partition: 0 Offset: 0", printed)
+
+    def test_end_to_end_latency(self):
+        done = suite.kafka_tool("e2e-latency", self.broker.bootstrap, self.create_topic(1), "200", "all", "100")
+        self.assertRegex(done.stdout, r"Avg latency: [\d.]+ ms", done.stderr)
+
+    def test_replica_verification_finds_no_difference(self):
+        topic = self.create_topic(1)
+        command = suite.kafka_tool_command(
+            "replica-verification", "--broker-list", self.broker.bootstrap, "--topics-include", topic,
+            "--report-interval-ms", "200")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as verifying:
+            found = next((line for line in verifying.stdout if "max lag is" in line), "")
+            verifying.kill()
+        self.assertIn("max lag is 0 for partition", found)
+
     def test_topic_from_creation_to_deletion(self):
         topic = self.create_topic(2, "--config", "retention.ms=86400000")
         described = self.tool("topics", "--describe", "--topic", topic)

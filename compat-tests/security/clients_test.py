@@ -11,6 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "harness"))
 
 import client_programs  # noqa: E402
+import results  # noqa: E402
 import ways  # noqa: E402
 from broker import Broker, BrokerError  # noqa: E402
 from certificates import Authority  # noqa: E402
@@ -20,6 +21,10 @@ TOKENS = "{tokens}"  # in a command: the addresses of the files with tokens
 
 # aiokafka takes the challenge that tells of a bad token for the end, and then waits.
 NOT_ASKED = {"aiokafka": {"forged-token"}}
+
+
+# SASL mechanisms that a client has not, or not without a server of tokens.
+LACKING = {}
 
 
 def java():
@@ -38,6 +43,11 @@ CLIENTS = {
 }
 
 
+def mechanisms(client):
+    """Those that it has."""
+    return [mechanism for mechanism in ways.MECHANISMS if mechanism not in LACKING.get(client, ())]
+
+
 def run(client, command, directory):
     secrets = ways.Secrets(directory, Authority(directory), Authority(directory, "stranger"))
     expected, wanted = {}, []
@@ -46,7 +56,7 @@ def run(client, command, directory):
     if broker.target == "barnabas":
         broker.format(secrets.format_arguments())
     for name, listener, asked_for, outcome in ways.all_ways(secrets):
-        if name in NOT_ASKED.get(client, ()):
+        if name in NOT_ASKED.get(client, ()) or asked_for.get("mechanism") in LACKING.get(client, ()):
             continue
         wanted.append(ways.asked(broker, name, listener, asked_for))
         expected[name] = outcome
@@ -71,7 +81,9 @@ def main():
     command = CLIENTS[client]()
     try:
         with tempfile.TemporaryDirectory(prefix="barnabas-secured-") as directory:
-            sys.exit(1 if run(client, command, pathlib.Path(directory)) else 0)
+            with results.noted("security_clients", client):
+                if run(client, command, pathlib.Path(directory)):
+                    sys.exit(1)
     except BrokerError as error:
         sys.exit(f"FAILED: {error}")
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Kafka Streams with exactly_once_v2: two instances of java/streams/WordCount.java count words, while they and the
-broker are killed. Each count of a word must come once, in order, up to how often the word was there."""
+broker are killed. Each count of a word must come once, in order, up to how often the word was there, and so often it is in
+the store that is asked at the end."""
 
 import collections
 import pathlib
@@ -37,6 +38,7 @@ class WordCount:
         self.connected = None  # the broker's process, and a client of it
         self.instances = {}
         self.states = {}
+        self.queried = None  # what an instance said of its store
         self.complaints = scenarios.Complaints()
         self.started = time.monotonic()
 
@@ -81,6 +83,7 @@ class WordCount:
     def finish(self):
         counted = collections.Counter(word for words in committed_values(self.client(), INPUT) for word in words)
         self.wait("all is counted", lambda: self.counts() >= counted.total())
+        self.query(counted)
         instance = self.instances.pop("b")
         instance.process.stdin.close()
         self.wait("it ends", lambda: instance.process.poll() is not None)
@@ -90,6 +93,17 @@ class WordCount:
         print(f"  {counted.total()} words, each counted once", flush=True)
         if shutil.which("kcat"):
             self.judge(counted, [self.read_by_kcat()])
+
+    def query(self, counted):
+        """What the store says that was made anew from its changelog."""
+        stdin = self.instances["b"].process.stdin
+        stdin.write(b"?\n")
+        stdin.flush()
+        self.wait("it answers a query", lambda: self.queried is not None)
+        stored = {word: int(count) for word, _, count in (entry.partition("=") for entry in self.queried.split(","))}
+        if stored != counted:
+            raise ScenarioFailed(f"the store has {stored} instead of {dict(counted)}")
+        print(f"  {len(stored)} counts in the store, each exact", flush=True)
 
     @staticmethod
     def judge(counted, partitions):
@@ -135,7 +149,11 @@ class WordCount:
         select.select([instance.process.stdout for instance in self.instances.values()], [], [], 0.1)
         for name, instance in self.instances.items():
             for line in instance.new_lines():
-                self.states[name] = line.split()[1]
+                what, _, said = line.partition(" ")
+                if what == "counts":
+                    self.queried = said
+                else:
+                    self.states[name] = said
             if instance.process.poll() not in (None, 0):
                 raise ScenarioFailed(f"{name} ended by itself with {instance.process.returncode}")
 

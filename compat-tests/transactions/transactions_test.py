@@ -3,6 +3,7 @@
 that of copying.py."""
 
 import argparse
+import contextlib
 import pathlib
 import sys
 
@@ -10,6 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "harness"))
 
 import clients  # noqa: E402
+import results  # noqa: E402
 from copying import Copying  # noqa: E402
 from broker import Broker, BrokerError  # noqa: E402
 from scenario import PROPERTIES, Refused, Scenario  # noqa: E402
@@ -26,7 +28,8 @@ def main():
     client = clients.CLIENTS[options.client]
     client.command = [options.program] if options.program else client.make()
     try:
-        with Broker(properties=PROPERTIES) as broker:
+        note = contextlib.nullcontext() if options.step else results.noted("transactions", options.client)
+        with note, Broker(properties=PROPERTIES) as broker:
             if options.step != ["copying"]:
                 Scenario(broker, client).run(options.step)
             if not options.step or "copying" in options.step:

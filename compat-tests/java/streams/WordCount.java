@@ -1,22 +1,31 @@
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Properties;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StoreQueryParameters;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
+import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.QueryableStoreTypes;
+import org.apache.kafka.streams.state.ReadOnlyKeyValueStore;
 
 /**
  * Counts how often each word came, with a store on disk, exactly once; each new count is a record of the output. Says
- * `state NAME` whenever that changes, and leaves at the end of standard input.
+ * `state NAME` whenever that changes, `counts WORD=COUNT,…` of its part of the store for each line of standard input, and
+ * leaves at its end.
  */
 public final class WordCount {
     private static final int COMMIT_MS = 100;
@@ -35,9 +44,22 @@ public final class WordCount {
         try (KafkaStreams streams = new KafkaStreams(builder.build(), settings(arguments))) {
             streams.setStateListener((now, before) -> say("state " + now));
             streams.start();
-            while (System.in.read() >= 0) { }
+            BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+            while (lines.readLine() != null) {
+                say("counts " + counts(streams));
+            }
             streams.close(Duration.ofSeconds(30));
         }
+    }
+
+    private static String counts(KafkaStreams streams) {
+        ReadOnlyKeyValueStore<String, Long> store = streams.store(
+            StoreQueryParameters.fromNameAndType("counts", QueryableStoreTypes.keyValueStore()));
+        List<String> counts = new ArrayList<>();
+        try (KeyValueIterator<String, Long> all = store.all()) {
+            all.forEachRemaining(entry -> counts.add(entry.key + "=" + entry.value));
+        }
+        return String.join(",", counts);
     }
 
     private static Properties settings(String[] arguments) {
