@@ -12,6 +12,7 @@ sys.path.append(str(HERE.parent / "harness"))
 
 import client_programs  # noqa: E402
 import results  # noqa: E402
+import suite  # noqa: E402
 import ways  # noqa: E402
 from broker import Broker, BrokerError  # noqa: E402
 from certificates import Authority  # noqa: E402
@@ -24,7 +25,7 @@ NOT_ASKED = {"aiokafka": {"forged-token"}}
 
 
 # SASL mechanisms that a client has not, or not without a server of tokens.
-LACKING = {}
+LACKING = {"kafka-go": {"OAUTHBEARER"}, "kcat": {"OAUTHBEARER"}}
 
 
 def java():
@@ -34,9 +35,19 @@ def java():
     return [str(part).replace("kafka.log.level=WARN", "kafka.log.level=OFF") for part in command]
 
 
+def kcat():
+    suite.require_tools("kcat")
+    return [sys.executable, "-B", HERE.parent / "kcat" / "secured.py"]
+
+
 CLIENTS = {
     "aiokafka": lambda: client_programs.python("aiokafka", PROGRAM),
     "confluent-kafka": lambda: client_programs.python("confluent-kafka", PROGRAM),
+    "confluent-kafka-go": lambda: client_programs.go("confluent-kafka-go", PROGRAM),
+    "kafka-go": lambda: client_programs.go("kafka-go", PROGRAM),
+    "kafka-python": lambda: client_programs.python("kafka-python", PROGRAM),
+    "kcat": kcat,
+    "sarama": lambda: client_programs.go("sarama", PROGRAM),
     "franz-go": lambda: client_programs.go("franz-go", PROGRAM),
     "java": java,
     "kafkajs": lambda: client_programs.node("kafkajs", PROGRAM),

@@ -1,0 +1,3 @@
+module barnabas/compat/ways
+
+go 1.26.0
