@@ -81,6 +81,7 @@ MetricsSources BrokerProcess::Parts::metrics_sources() {
           .loops = *loops,
           .requests = *request_metrics,
           .gateway = *gateway,
+          .telemetry = *telemetry,
           .out_of_disks = out_of_disks};
 }
 

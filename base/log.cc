@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/log_format.h"
+#include "base/utf8.h"
 
 namespace barnabas {
 
@@ -45,26 +46,12 @@ spdlog::sinks::sink& standard_error() {
   return *sink;
 }
 
-bool is_utf8_continuation(char c) {
-  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-}
-
-/// Bytes of the well-formed UTF-8 character at the start of `text`, 0 if there is none. Control characters of
-/// the C1 block count as none.
-std::size_t utf8_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  const std::size_t length = lead < 0x80   ? 1
-                             : lead < 0xc2 ? 0
-                             : lead < 0xe0 ? 2
-                             : lead < 0xf0 ? 3
-                             : lead < 0xf5 ? 4
-                                           : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!is_utf8_continuation(text[i])) return 0;
-  }
-  if (lead == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) return 0;
-  return length;
+/// Bytes of the character at the start of `text` that may stand in a log line, 0 if there is none. Control
+/// characters of the C1 block count as none.
+std::size_t printable_length(std::string_view text) {
+  const std::size_t length = utf8_length(text);
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  return length == 2 && byte(0) == 0xc2 && byte(1) < 0xa0 ? 0 : length;
 }
 
 }  // namespace
@@ -171,7 +158,7 @@ std::string log_text(std::string_view text, std::size_t length_max) {
   const std::string_view shown = text.substr(0, length_max);
   for (std::size_t i = 0; i < shown.size();) {
     const char c = shown[i];
-    const std::size_t length = utf8_length(shown.substr(i));
+    const std::size_t length = printable_length(shown.substr(i));
     if (c == '"' || c == '\\') {
       quoted += {'\\', c};
     } else if (c == '\n') {

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "metadata/config_definitions.h"
 #include "metadata/static_config.h"
 
 namespace barnabas::metadata {
 namespace {
 
 /// Sorted. A topic's setting is listed here when changing it changes what the broker does, and only then.
-/// Brokers' settings are in static_config.cc; those of client metrics wait for what they are for.
+/// Brokers' settings are in static_config.cc; those of client metrics all have one.
 constexpr auto effective_on_topics = std::to_array<std::string_view>({
     "cleanup.policy",
     "compression.gzip.level",
@@ -58,6 +59,8 @@ bool has_effect(ConfigResourceType type, std::string_view setting) {
       return has_effect(setting);
     case ConfigResourceType::group:
       return std::ranges::binary_search(effective_on_groups, setting);
+    case ConfigResourceType::client_metrics:
+      return find_client_metrics_config(setting) != nullptr;
     default:
       return false;
   }

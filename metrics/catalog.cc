@@ -69,6 +69,11 @@ const std::vector<Family>& families() {
       {"barnabas_request_stage_seconds", histogram, {"request", "stage"}, "The same by stage: queue, local, remote, response_queue, send."},
       {"barnabas_request_throttle_seconds", histogram, {"request"}, "Seconds for which clients over a quota were told to wait; only where they were."},
 
+      // Of what clients push.
+      {"barnabas_client_telemetry", gauge, {"metric", "client_id", "client_instance_id"}, "What clients were asked to push (KIP-714): a gauge of theirs, with their attributes as further labels."},
+      {"barnabas_client_telemetry_total", counter, {"metric", "client_id", "client_instance_id"}, "The same of what only grows, since the client began to push."},
+      {"barnabas_client_telemetry_clients", gauge, {}, "Clients that asked lately whether they are to push."},
+
       // Of what is told here.
       {"barnabas_build_info", gauge, {"version", "kafka_version"}, "1, with versions as labels."},
       {"barnabas_metrics_partitions_left_out", gauge, {}, "Partitions without series of their own, because there are more than metrics.partitions.max."},

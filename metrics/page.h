@@ -3,6 +3,7 @@
 #include <prometheus/metric_family.h>
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +15,8 @@
 namespace barnabas::metrics {
 
 /// What is told when somebody asks for metrics: values under the names of the catalog. Made and written by
-/// one thread; nothing is registered or kept between two pages.
+/// one thread; nothing is registered or kept between two pages. Label values may be any bytes: those that are
+/// no UTF-8, which would make the whole page unreadable, are told as \xff.
 class Page {
  public:
   Page();
@@ -24,6 +26,9 @@ class Page {
   /// its order, or none at all: of everything together.
   void add(std::string_view name, LabelValues labels, double value);
   void add(std::string_view name, double value) { add(name, {}, value); }
+  /// The same with labels that are not of the catalog: names are made of what a label may be made of.
+  void add(std::string_view name, LabelValues labels, const std::map<std::string, std::string>& further,
+           double value);
   /// A histogram in seconds.
   void add(std::string_view name, LabelValues labels, const LatencySnapshot& latency);
   /// A summary in milliseconds, as Kafka's own: number and sum of all, quantiles of what was lately.

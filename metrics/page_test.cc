@@ -35,6 +35,25 @@ TEST(Page, leaves_out_families_without_values) {
   EXPECT_EQ(Page().text(), "");
 }
 
+TEST(Page, labels_that_are_no_text_are_escaped) {
+  Page page;
+  page.add(with_topic, {"a\xff\xc3\xa9"}, 1);
+  EXPECT_TRUE(has_line(page.text(), std::string(with_topic) + "{topic=\"a\\\\xff\xc3\xa9\"} 1"))
+      << page.text();
+}
+
+TEST(Page, further_labels_get_names_that_may_be_and_never_one_twice) {
+  Page page;
+  page.add("barnabas_client_telemetry", {"up", "c", "i"},
+           {{"node-id", "1"}, {"node.id", "2"}, {"metric", "3"}, {"__name__", "4"}, {"9", "5"}, {"", "6"}},
+           1);
+  EXPECT_TRUE(
+      has_line(page.text(),
+               "barnabas_client_telemetry{metric=\"up\",client_id=\"c\",client_instance_id=\"i\",label=\"6\","
+               "n9=\"5\",label__name__=\"4\",node_id=\"1\"} 1"))
+      << page.text();
+}
+
 TEST(Page, labels_cannot_forge_lines) {
   Page page;
   page.add("kafka_topic_partitions", {"a\"b\\c\nd"}, 1);

@@ -87,6 +87,7 @@ void MetricsCollector::finish(const std::shared_ptr<Groups>& groups) {
   add_groups(page, sources_, *image, shards);
   page.add("barnabas_metrics_groups_unknown_shards", static_cast<double>(unknown));
   add_requests(page);
+  add_telemetry(page);
   add_rates(page);
   add_broker(page, *image);
   metrics::add_process(page);
@@ -148,6 +149,14 @@ void MetricsCollector::add_requests(metrics::Page& page) const {
     if (requests.throttle.count() > 0)
       page.add("barnabas_request_throttle_seconds", {api}, requests.throttle);
   }
+}
+
+void MetricsCollector::add_telemetry(metrics::Page& page) const {
+  const Instant now = std::chrono::steady_clock::now();
+  page.add("barnabas_client_telemetry_clients", static_cast<double>(sources_.telemetry.clients(now)));
+  for (const broker::ClientSample& sample : sources_.telemetry.samples(now))
+    page.add(sample.counter ? "barnabas_client_telemetry_total" : "barnabas_client_telemetry",
+             {sample.name, sample.client_id, sample.instance.to_string()}, sample.attributes, sample.value);
 }
 
 void MetricsCollector::add_broker(metrics::Page& page, const metadata::MetadataImage& image) const {

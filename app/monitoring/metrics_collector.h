@@ -12,6 +12,7 @@
 #include "base/types.h"
 #include "broker/coordinators/group_coordinator.h"
 #include "broker/replica_manager.h"
+#include "broker/telemetry/client_telemetry.h"
 #include "cluster/local_gateway.h"
 #include "http/server.h"
 #include "metadata/publisher.h"
@@ -35,6 +36,7 @@ struct MetricsSources {
   const network::EventLoops& loops;
   const RequestMetrics& requests;
   const cluster::LocalGateway& gateway;
+  broker::ClientTelemetry& telemetry;
   const std::atomic<bool>& out_of_disks;
 };
 
@@ -68,6 +70,7 @@ class MetricsCollector {
   void add_rates(metrics::Page& page) const;
   void add_broker(metrics::Page& page, const metadata::MetadataImage& image) const;
   void add_requests(metrics::Page& page) const;
+  void add_telemetry(metrics::Page& page) const;
 
   const MetricsSources sources_;
   http::Server& server_;

@@ -209,12 +209,9 @@ std::vector<ClientSample> ClientTelemetry::samples(Instant now) {
   std::vector<ClientSample> all;
   all.reserve(series_);
   for (const Client& client : clients_) {
-    for (const auto& [key, series] : client.series) {
-      ClientSample sample{key.first, series.counter, key.second, series.value};
-      sample.labels["client_id"] = client.who.client_id;
-      sample.labels["client_instance_id"] = client.instance.to_string();
-      all.push_back(std::move(sample));
-    }
+    for (const auto& [key, series] : client.series)
+      all.push_back(
+          {key.first, series.counter, key.second, client.who.client_id, client.instance, series.value});
   }
   return all;
 }

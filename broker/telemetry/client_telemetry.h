@@ -24,8 +24,9 @@ namespace barnabas::broker {
 struct ClientSample {
   std::string name;  ///< as the client says it
   bool counter = false;
-  std::map<std::string, std::string>
-      labels;  ///< the client's attributes, its client_id and client_instance_id
+  std::map<std::string, std::string> attributes;  ///< the client's own
+  std::string client_id;
+  Uuid instance;
   double value = 0;
 };
 

@@ -95,8 +95,8 @@ TEST_F(ClientTelemetryTest, changes_add_up_and_totals_replace) {
   EXPECT_EQ(sample.name, "a.total");
   EXPECT_EQ(sample.value, 7);
   EXPECT_TRUE(sample.counter);
-  EXPECT_EQ(sample.labels.at("client_id"), "orders-1");
-  EXPECT_EQ(sample.labels.at("client_instance_id"), told.instance.to_string());
+  EXPECT_EQ(sample.client_id, "orders-1");
+  EXPECT_EQ(sample.instance, told.instance);
   now += interval;
   EXPECT_EQ(push(told, pushed("a.total", 5, false)), ErrorCode::none);
   EXPECT_EQ(telemetry.samples(now)[0].value, 5);

@@ -297,6 +297,21 @@ class Names(MetricsTest):
         self.assertEqual(metrics["kafka_consumergroup_members", ("consumergroup", group)], 0)
         self.assertEqual(metrics["kafka_brokers",], 1)
 
+    def test_a_name_that_is_no_text_does_not_make_the_page_unreadable(self):
+        broker = self.start()
+        client = self.client(broker)
+        client.create_usable("orders")
+        self.commit(client, "NAME", "orders", {0: 0})
+        with Connection((HOST, broker.port)) as connection:
+            for name in (b"N\xff\xfeE", b"N\xed\xa0E"):
+                frame = connection.frame(
+                    "OffsetCommit", 7, groupId="NAME", generationIdOrMemberEpoch=-1, memberId="", groupInstanceId=None,
+                    topics=[{"name": "orders", "partitions": [{"partitionIndex": 0, "committedOffset": 0,
+                             "committedLeaderEpoch": -1, "committedMetadata": ""}]}])
+                connection.send_bytes(frame.replace(b"NAME", name))
+                connection.receive()
+        self.assertTrue(self.scrape(broker))  # decoded as UTF-8
+
     def test_state_of_broker_and_controller(self):
         broker = self.well_used_broker()
         others = [self.client(broker) for _ in range(3)]
