@@ -7,6 +7,7 @@
 #include "app/healthcheck_command.h"
 #include "app/serve_command.h"
 #include "app/version.h"
+#include "client/commands/commands.h"
 #include "command/command_line.h"
 #include "tools/check/check.h"
 #include "tools/dump/dump.h"
@@ -20,5 +21,15 @@ int main(int count, char** arguments) {
   line.add(std::make_unique<app::HealthcheckCommand>());
   line.add(std::make_unique<tools::CheckCommand>());
   line.add(std::make_unique<tools::DumpCommand>());
+  line.add(client::produce_command());
+  line.add(client::consume_command());
+  line.add(client::topic_command());
+  line.add(client::group_command());
+  line.add(client::config_command());
+  line.add(client::acl_command());
+  line.add(client::user_command());
+  line.add(client::quota_command());
+  line.add(client::cluster_command());
+  line.add(client::log_command());
   return line.run({arguments, static_cast<std::size_t>(count)}, std::cout, std::cerr);
 }

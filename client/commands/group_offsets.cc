@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "client/action.h"
+#include "client/commands/assignments.h"
+#include "client/commands/group_actions.h"
+#include "client/commands/group_reading.h"
+#include "client/offsets.h"
+#include "protocol/messages/offset_commit_request.h"
+#include "protocol/messages/offset_commit_response.h"
+#include "protocol/messages/offset_delete_request.h"
+#include "protocol/messages/offset_delete_response.h"
+
+namespace barnabas::client {
+namespace {
+
+class Seek final : public Action {
+ public:
+  std::string name() const override { return "seek"; }
+  std::string summary() const override { return "move the committed offsets of a group without members"; }
+  std::string example() const override { return "barnabas group seek billing --to -1h --dry-run"; }
+  void declare(CLI::App& app) override {
+    app.add_option("group", group_, "the group")->required();
+    app.add_option(
+           "--to", to_,
+           "start, end, an offset, or a time: @1700000000000, 2026-11-30T10:00:00Z, -1h (an hour ago)")
+        ->required()
+        ->type_name("WHERE");
+    app.add_option("--topic", topics_, "only these; all that the group has committed where nothing is said")
+        ->allow_extra_args(false);
+    app.add_option("--partition", partitions_, "only these")->allow_extra_args(false);
+    app.add_flag("--dry-run", dry_run_, "only show what would be done");
+  }
+
+  Result<Answer> run(Cluster& cluster) override {
+    auto committed = committed_offsets(cluster, group_);
+    if (!committed) return fail("group " + group_, std::move(committed.error()));
+    BARNABAS_ASSIGN(const auto chosen, choose(cluster, *committed));
+    BARNABAS_ASSIGN(const auto targets, resolve(cluster, chosen));
+    std::map<TopicPartition, int16_t> errors;
+    if (!dry_run_) BARNABAS_TRY(commit(cluster, targets, errors));
+    Answer answer;
+    for (const auto& [partition, offset] : targets) {
+      const auto before = committed->find(partition);
+      Json row{{"topic", partition.topic},
+               {"partition", partition.partition},
+               {"before", before == committed->end() ? Json() : Json(before->second)},
+               {"after", offset}};
+      answer.outcome(std::move(row), partition.to_string(), errors[partition]);
+    }
+    if (dry_run_) answer.line("nothing was changed (--dry-run)");
+    return answer;
+  }
+
+ private:
+  Result<std::vector<TopicPartition>> choose(Cluster& cluster, const CommittedOffsets& committed) const {
+    std::vector<TopicPartition> chosen;
+    if (topics_.empty()) {
+      for (const auto& each : committed) chosen.push_back(each.first);
+    } else {
+      BARNABAS_ASSIGN(chosen, partitions_of(cluster, topics_));
+    }
+    std::erase_if(chosen, [&](const TopicPartition& each) {
+      return !partitions_.empty() && std::ranges::find(partitions_, each.partition) == partitions_.end();
+    });
+    if (chosen.empty())
+      return fail(ErrorKind::not_found, "group " + group_ + ": nothing is committed" +
+                                            (topics_.empty() ? "; name topics with --topic" : " there"));
+    return chosen;
+  }
+
+  /// Within what is there: an offset elsewhere would be reset by the members as they are set.
+  Result<CommittedOffsets> resolve(Cluster& cluster, const std::vector<TopicPartition>& partitions) const {
+    BARNABAS_ASSIGN(const auto starts, offsets_at(cluster, partitions, earliest_offset));
+    BARNABAS_ASSIGN(const auto ends, offsets_at(cluster, partitions, latest_offset));
+    if (to_ == "start") return starts;
+    if (to_ == "end") return ends;
+    CommittedOffsets targets;
+    int64_t offset = 0;
+    const auto [stop, error] = std::from_chars(to_.data(), to_.data() + to_.size(), offset);
+    if (error == std::errc() && stop == to_.data() + to_.size() && offset >= 0) {
+      for (const TopicPartition& each : partitions)
+        targets[each] = std::clamp(offset, starts.at(each), ends.at(each));
+      return targets;
+    }
+    BARNABAS_ASSIGN(const int64_t time, parse_time(to_.starts_with('@') ? to_.substr(1) : to_, now_ms()));
+    BARNABAS_ASSIGN(targets, offsets_at(cluster, partitions, time));
+    for (auto& [partition, target] : targets)
+      if (target < 0) target = ends.at(partition);
+    return targets;
+  }
+
+  Result<void> commit(Cluster& cluster, const CommittedOffsets& targets,
+                      std::map<TopicPartition, int16_t>& errors) const {
+    protocol::OffsetCommitRequest request;
+    request.group_id = group_;
+    for (const auto& [partition, offset] : targets) {
+      if (request.topics.empty() || request.topics.back().name != partition.topic)
+        request.topics.emplace_back().name = partition.topic;
+      auto& each = request.topics.back().partitions.emplace_back();
+      each.partition_index = partition.partition;
+      each.committed_offset = offset;
+    }
+    const auto first_error = [](const protocol::OffsetCommitResponse& body) {
+      return body.topics.empty() || body.topics.front().partitions.empty()
+                 ? int16_t{0}
+                 : body.topics.front().partitions.front().error_code;
+    };
+    // Up to version 9 topics go by name.
+    BARNABAS_ASSIGN(const auto answer, ask_coordinator(cluster, group_, request, first_error, 9));
+    using protocol::ErrorCode;
+    for (const auto& topic : answer->topics) {
+      for (const auto& each : topic.partitions) {
+        const auto code = protocol::error_code(each.error_code);
+        if (code == ErrorCode::unknown_member_id || code == ErrorCode::rebalance_in_progress ||
+            code == ErrorCode::illegal_generation || code == ErrorCode::stale_member_epoch)
+          return fail(ErrorKind::invalid,
+                      "group " + group_ + " has members, who would overwrite it; stop them first");
+        errors[{topic.name.str(), each.partition_index}] = each.error_code;
+      }
+    }
+    return {};
+  }
+
+  std::string group_;
+  std::string to_;
+  std::vector<std::string> topics_;
+  std::vector<int32_t> partitions_;
+  bool dry_run_ = false;
+};
+
+class DeleteOffsets final : public Action {
+ public:
+  std::string name() const override { return "delete-offsets"; }
+  std::string summary() const override {
+    return "forget what a group has committed for topics it does not read";
+  }
+  std::string example() const override { return "barnabas group delete-offsets billing --topic orders"; }
+  void declare(CLI::App& app) override {
+    app.add_option("group", group_, "the group")->required();
+    app.add_option("--topic", topics_, "the topics")->required()->allow_extra_args(false);
+  }
+
+  Result<Answer> run(Cluster& cluster) override {
+    auto committed = committed_offsets(cluster, group_);
+    if (!committed) return fail("group " + group_, std::move(committed.error()));
+    protocol::OffsetDeleteRequest request;
+    request.group_id = group_;
+    for (const auto& [partition, offset] : *committed) {
+      if (std::ranges::find(topics_, partition.topic) == topics_.end()) continue;
+      if (request.topics.empty() || request.topics.back().name != partition.topic)
+        request.topics.emplace_back().name = partition.topic;
+      request.topics.back().partitions.emplace_back().partition_index = partition.partition;
+    }
+    if (request.topics.empty())
+      return fail(ErrorKind::not_found, "group " + group_ + ": nothing is committed for these topics");
+    BARNABAS_ASSIGN(const auto response, ask_coordinator(cluster, group_, request,
+                                                         [](const auto& body) { return body.error_code; }));
+    if (response->error_code != 0)
+      return fail(ErrorKind::invalid, "group " + group_ + ": " + error_text(response->error_code));
+    Answer answer;
+    for (const auto& topic : response->topics)
+      for (const auto& each : topic.partitions)
+        answer.outcome({{"topic", topic.name.str()}, {"partition", each.partition_index}},
+                       TopicPartition{topic.name.str(), each.partition_index}.to_string(), each.error_code);
+    return answer;
+  }
+
+ private:
+  std::string group_;
+  std::vector<std::string> topics_;
+};
+
+}  // namespace
+
+std::unique_ptr<Action> group_seek_action() {
+  return std::make_unique<Seek>();
+}
+std::unique_ptr<Action> group_delete_offsets_action() {
+  return std::make_unique<DeleteOffsets>();
+}
+
+}  // namespace barnabas::client

@@ -1,0 +1,254 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+
+#include "client/action.h"
+#include "client/byte_input.h"
+#include "client/commands/assignments.h"
+#include "client/commands/commands.h"
+#include "client/interrupt.h"
+#include "client/librdkafka.h"
+#include "client/record_format.h"
+
+namespace barnabas::client {
+namespace {
+
+constexpr std::size_t record_bytes_max = 128 << 20;
+
+/// What became of the records.
+class Deliveries final : public HandleEvents {
+ public:
+  Deliveries(const Librdkafka& api, std::ostream* rows) : api_(api), rows_(rows) {}
+
+  void on_error(const std::string& words, bool fatal) override {
+    if (!hopeless) trouble = words;
+    hopeless |= fatal;
+  }
+  void on_delivery(const rd_kafka_message_t& message) override {
+    if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      ++failed;
+      failure = api_.err2str(message.err);
+      return;
+    }
+    ++delivered;
+    if (rows_ == nullptr) return;
+    *rows_ << json_line({{"topic", api_.topic_name(message.rkt)},
+                         {"partition", message.partition},
+                         {"offset", message.offset}});
+  }
+
+  uint64_t delivered = 0;
+  uint64_t failed = 0;
+  std::string failure;  ///< the last one
+  std::string trouble;  ///< of the connection
+  bool hopeless = false;
+
+ private:
+  const Librdkafka& api_;
+  std::ostream* rows_;
+};
+
+class Produce final : public command::Command {
+ public:
+  std::string name() const override { return "produce"; }
+  std::string summary() const override { return "write records, one for each line of standard input"; }
+
+  void declare(CLI::App& app) override {
+    app.add_option("topic", topic_, "where to")->required();
+    app.add_option("-f,--format", format_,
+                   "how records stand in the input: %k, %v, %h and text; '%v\\n' if not said")
+        ->type_name("FORMAT");
+    app.add_option("-K,--key-delimiter", key_delimiter_,
+                   "what stands before it is the key; short for -f '%kX%v\\n'")
+        ->type_name("TEXT");
+    app.add_option("-k,--key", key_, "the key of all of them");
+    app.add_option("-H,--header", headers_, "a header of all of them; repeatable")
+        ->type_name("NAME=VALUE")
+        ->allow_extra_args(false);
+    app.add_option("-p,--partition", partition_, "where to; by the key if not said")
+        ->check(CLI::NonNegativeNumber);
+    app.add_option("-z,--compression", compression_, "none, gzip, snappy, lz4 or zstd")
+        ->check(CLI::IsMember({"none", "gzip", "snappy", "lz4", "zstd"}));
+    app.add_option("--acks", acks_, "who has to have them: all, 1 or 0; all if not said")
+        ->check(CLI::IsMember({"all", "-1", "1", "0"}));
+    app.add_flag("-Z,--tombstone", tombstone_,
+                 "an empty value is none: it deletes the key in a compacted topic");
+    options_.declare(app);
+    app.footer(
+        "Examples:\n  echo hello | barnabas produce greetings\n"
+        "  barnabas produce orders -K : -z zstd < orders.txt\n"
+        "  barnabas produce orders -f '%k\\t%h\\t%v\\n' < orders.tsv\n\n"
+        "With --output json a line tells the partition and offset of each record.");
+  }
+
+  int run(std::ostream& out, std::ostream& errors) override {
+    catch_interrupts();
+    auto settings = options_.settings(ConnectionOptions::Use::records);
+    auto reader = settings ? reader_of_options() : std::unexpected<Error>(settings.error());
+    if (!reader) {
+      complain(errors, reader.error().message);
+      return 2;
+    }
+    auto done = produce(*settings, *reader, out);
+    if (!done) return complain(errors, done.error().message);
+    return finish_output(out, errors);
+  }
+
+ private:
+  Result<RecordReader> reader_of_options() {
+    if (!key_delimiter_.empty() && !format_.empty())
+      return fail(ErrorKind::invalid, "-K and -f together; put the delimiter into the format");
+    std::string text = format_.empty() ? "%v\\n" : format_;
+    if (!key_delimiter_.empty()) {
+      std::string literal;
+      for (const char c : key_delimiter_) literal += c == '%' ? "%%" : std::string(1, c);
+      text = "%k" + literal + "%v\\n";
+    }
+    BARNABAS_ASSIGN(const RecordFormat format, RecordFormat::parse(text));
+    for (const std::string& header : headers_) BARNABAS_TRY(parse_assignment(header));
+    return RecordReader::create(format);
+  }
+
+  std::map<std::string, std::string> properties(const ConnectionSettings& settings) const {
+    std::map<std::string, std::string> more;
+    if (!acks_.empty()) more["acks"] = acks_;
+    if (!compression_.empty()) more["compression.type"] = compression_;
+    if (!settings.librdkafka.contains("message.timeout.ms") &&
+        !settings.librdkafka.contains("delivery.timeout.ms"))
+      more["message.timeout.ms"] = std::to_string(settings.timeout.count());
+    return more;
+  }
+
+  Result<void> produce(const ConnectionSettings& settings, const RecordReader& reader, std::ostream& out) {
+    // A login or certificate that is no good is told at once, and in plain words.
+    BARNABAS_ASSIGN(const auto cluster, Cluster::open(settings));
+    BARNABAS_ASSIGN(const Librdkafka* api, Librdkafka::load());
+    Deliveries deliveries(*api, options_.format() == OutputFormat::json ? &out : nullptr);
+    BARNABAS_ASSIGN(const Handle handle,
+                    make_handle(*api, RD_KAFKA_PRODUCER, settings, properties(settings), deliveries));
+    BARNABAS_TRY(send_all(*api, handle.get(), reader, deliveries));
+    while (api->outq_len(handle.get()) > 0 && !deliveries.hopeless) {
+      api->flush(handle.get(), 200);
+      show_progress(deliveries);
+    }
+    if (deliveries.hopeless) api->purge(handle.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    api->poll(handle.get(), 0);
+    if (shows_progress_) std::cerr << "\r\x1b[K" << std::flush;
+    if (deliveries.failed == 0 && !deliveries.hopeless) return {};
+    return fail(
+        ErrorKind::io,
+        std::to_string(deliveries.failed) + " of " +
+            std::to_string(deliveries.failed + deliveries.delivered) + " records were not written: " +
+            (deliveries.failure.empty() ? deliveries.trouble : deliveries.failure) +
+            (deliveries.trouble.empty() || deliveries.failure.empty() ? ""
+                                                                      : " (" + deliveries.trouble + ")"));
+  }
+
+  Result<void> send_all(const Librdkafka& api, rd_kafka_t* handle, const RecordReader& reader,
+                        Deliveries& deliveries) {
+    ByteInput input(STDIN_FILENO, reader.end(), record_bytes_max);
+    uint64_t number = 0;
+    while (!interrupted() && !deliveries.hopeless) {
+      std::string_view piece;
+      BARNABAS_ASSIGN(const auto state, input.next(piece, 100));
+      if (state == ByteInput::State::end) break;
+      if (state == ByteInput::State::piece) {
+        ++number;
+        auto record = reader.read(piece, !key_delimiter_.empty());
+        if (!record) return fail("record " + std::to_string(number), std::move(record.error()));
+        if (auto sent = send(api, handle, *record, deliveries); !sent)
+          return fail("record " + std::to_string(number), std::move(sent.error()));
+      }
+      if (state == ByteInput::State::waiting || number % 256 == 0) {
+        api.poll(handle, 0);
+        show_progress(deliveries);
+      }
+    }
+    return {};
+  }
+
+  Result<void> send(const Librdkafka& api, rd_kafka_t* handle, const RecordReader::Input& record,
+                    Deliveries& deliveries) {
+    const std::optional<std::string> key = key_.empty() ? record.key : std::optional(key_);
+    const bool no_value = tombstone_ && record.value.empty();
+    // librdkafka takes no null pointer for empty.
+    static char empty[1] = "";
+    const auto pointer = [](const std::string& text) {
+      return text.empty() ? static_cast<void*>(empty) : const_cast<char*>(text.data());
+    };
+    while (true) {
+      rd_kafka_headers_t* headers = headers_of(api, record);
+      rd_kafka_vu_t fields[7] = {};
+      std::size_t count = 0;
+      const auto field = [&](rd_kafka_vtype_t type) -> rd_kafka_vu_t& {
+        fields[count].vtype = type;
+        return fields[count++];
+      };
+      field(RD_KAFKA_VTYPE_TOPIC).u.cstr = topic_.c_str();
+      field(RD_KAFKA_VTYPE_PARTITION).u.i32 = partition_ < 0 ? RD_KAFKA_PARTITION_UA : partition_;
+      field(RD_KAFKA_VTYPE_MSGFLAGS).u.i = RD_KAFKA_MSG_F_COPY;
+      auto& value = field(RD_KAFKA_VTYPE_VALUE).u.mem;
+      value = {no_value ? nullptr : pointer(record.value), no_value ? 0 : record.value.size()};
+      if (key) field(RD_KAFKA_VTYPE_KEY).u.mem = {pointer(*key), key->size()};
+      if (headers != nullptr) field(RD_KAFKA_VTYPE_HEADERS).u.headers = headers;
+      rd_kafka_error_t* error = api.produceva(handle, fields, count);
+      if (error == nullptr) return {};
+      const auto code = api.error_code(error);
+      const std::string words = api.error_string(error);
+      api.error_destroy(error);
+      if (headers != nullptr) api.headers_destroy(headers);
+      if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL || interrupted() || deliveries.hopeless)
+        return fail(ErrorKind::invalid, words);
+      api.poll(handle, 100);
+    }
+  }
+
+  rd_kafka_headers_t* headers_of(const Librdkafka& api, const RecordReader::Input& record) const {
+    if (headers_.empty() && record.headers.empty()) return nullptr;
+    rd_kafka_headers_t* headers = api.headers_new(headers_.size() + record.headers.size());
+    const auto add = [&](const std::string& name, const std::string& value) {
+      api.header_add(headers, name.data(), static_cast<ssize_t>(name.size()), value.data(),
+                     static_cast<ssize_t>(value.size()));
+    };
+    for (const std::string& text : headers_) {
+      const auto equals = text.find('=');
+      add(text.substr(0, equals), text.substr(equals + 1));
+    }
+    for (const auto& [name, value] : record.headers) add(name, value);
+    return headers;
+  }
+
+  /// Only for somebody who watches, and only after a while.
+  void show_progress(const Deliveries& deliveries) {
+    const auto now = std::chrono::steady_clock::now();
+    if (::isatty(STDERR_FILENO) != 1 || ::isatty(STDIN_FILENO) == 1 ||
+        now < last_shown_ + std::chrono::seconds(1))
+      return;
+    last_shown_ = now;
+    shows_progress_ = true;
+    std::cerr << "\r\x1b[K" << deliveries.delivered << " records written" << std::flush;
+  }
+
+  ConnectionOptions options_;
+  std::string topic_;
+  std::string format_;
+  std::string key_delimiter_;
+  std::string key_;
+  std::vector<std::string> headers_;
+  int32_t partition_ = -1;
+  std::string compression_;
+  std::string acks_;
+  bool tombstone_ = false;
+  bool shows_progress_ = false;
+  std::chrono::steady_clock::time_point last_shown_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::unique_ptr<command::Command> produce_command() {
+  return std::make_unique<Produce>();
+}
+
+}  // namespace barnabas::client
