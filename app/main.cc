@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include "app/doctor/doctor_command.h"
 #include "app/format_command.h"
 #include "app/healthcheck_command.h"
 #include "app/serve_command.h"
@@ -21,6 +22,7 @@ int main(int count, char** arguments) {
   line.add(std::make_unique<app::HealthcheckCommand>());
   line.add(std::make_unique<tools::CheckCommand>());
   line.add(std::make_unique<tools::DumpCommand>());
+  line.add(std::make_unique<app::DoctorCommand>());
   line.add(client::produce_command());
   line.add(client::consume_command());
   line.add(client::topic_command());

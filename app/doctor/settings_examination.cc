@@ -1,0 +1,51 @@
+#include "app/doctor/settings_examination.h"
+
+#include "base/properties.h"
+
+namespace barnabas::app {
+namespace {
+
+void tell_wrong(Findings& findings, const std::string& message) {
+  findings.push_back({Finding::Level::problem, "settings", message, "the broker refuses to start with it",
+                      "correct or remove it; docs/settings.md has the names that are known"});
+}
+
+/// Takes what can be taken, one by one.
+metadata::StaticConfig take_what_is_right(const ConfigurationSources& sources, Findings& findings) {
+  metadata::StaticConfig config;
+  const auto set = [&](std::string_view name, const std::string& value, std::string origin) {
+    if (auto done = config.set(name, value, std::move(origin)); !done)
+      tell_wrong(findings, done.error().message);
+  };
+  const std::string text = sources.file.empty() ? std::string(embedded_configuration()) : sources.file_text;
+  const std::string place = sources.file.empty() ? "embedded default" : sources.file;
+  if (auto properties = parse_properties(text)) {
+    for (const Property& each : *properties)
+      set(each.name, each.value, place + ":" + std::to_string(each.line));
+  } else {
+    tell_wrong(findings, place + ": " + properties.error().message);
+  }
+  for (const EnvironmentSetting& each : sources.environment) set(each.name, each.value, each.variable);
+  for (const std::string& each : sources.overrides)
+    if (const auto equals = each.find('='); equals != std::string::npos)
+      set(each.substr(0, equals), each.substr(equals + 1), "--override");
+  return config;
+}
+
+}  // namespace
+
+metadata::StaticConfig examine_settings(const ConfigurationSources& sources, Findings& findings) {
+  auto loaded = load_configuration(sources);
+  if (!loaded) {
+    const std::size_t before = findings.size();
+    auto config = take_what_is_right(sources, findings);
+    if (findings.size() == before) tell_wrong(findings, loaded.error().message);
+    loaded = std::move(config);
+  }
+  for (const std::string& each : loaded->without_effect())
+    findings.push_back({Finding::Level::warning, "settings", each, "what it asks for does not happen",
+                        "remove it, or do without what it is for"});
+  return std::move(*loaded);
+}
+
+}  // namespace barnabas::app
