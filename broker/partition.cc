@@ -115,7 +115,11 @@ Result<storage::AppendResult> Partition::append(MutableByteView batch, bool wait
       services_.report_failure(name_, appended.error());
     return appended;
   }
-  if (!appended->duplicate) appended_bytes_.fetch_add(batch.size(), std::memory_order_relaxed);
+  if (!appended->duplicate) {
+    appended_bytes_.fetch_add(batch.size(), std::memory_order_relaxed);
+    count(Traffic::bytes_in, batch.size());
+    count(Traffic::messages_in, static_cast<uint64_t>(appended->last_offset - appended->base_offset + 1));
+  }
   if (!wait_for_disk || !services_.flush_before_ack) raise_high_watermark(appended->last_offset + 1);
   return appended;
 }

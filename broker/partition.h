@@ -14,6 +14,7 @@
 #include "base/types.h"
 #include "base/uuid.h"
 #include "broker/topic_settings.h"
+#include "broker/traffic.h"
 #include "io/disk_pool.h"
 #include "protocol/error_code.h"
 #include "protocol/records/transaction_marker.h"
@@ -70,6 +71,7 @@ struct PartitionServices {
   bool flush_before_ack = true;
   /// Those whose sync is under way; while there is none, nobody waits for one.
   WaitingPartitions waiting = {};
+  BrokerTraffic traffic = {};
 };
 
 /// One partition that this broker leads: its log, and who waits for it.
@@ -137,6 +139,13 @@ class Partition : public std::enable_shared_from_this<Partition> {
   /// Whether an append with acks=all has to wait at all.
   bool flush_before_ack() const { return services_.flush_before_ack; }
 
+  /// Counts for this partition and for all together. Appends are counted by append.
+  void count(Traffic what, uint64_t amount) {
+    traffic_.count(what, amount);
+    services_.traffic.count(what, amount);
+  }
+  const PartitionTraffic& traffic() const { return traffic_; }
+
   Offset high_watermark() const { return Offset{high_watermark_.load(std::memory_order_acquire)}; }
   Offset last_stable_offset() { return log().last_stable_offset(high_watermark()); }
 
@@ -195,6 +204,7 @@ class Partition : public std::enable_shared_from_this<Partition> {
   std::atomic<bool> active_{true};
   std::atomic<int64_t> high_watermark_;
   std::atomic<uint64_t> appended_bytes_{0};
+  PartitionTraffic traffic_;
   std::atomic<int64_t> guards_given_{storage::no_guard.value()};
 
   std::mutex sync_mutex_;

@@ -60,6 +60,9 @@ class ReplicaManager {
   /// nothing fails.
   Instant retry_failed(Instant now);
 
+  /// For what is asked of partitions that are not here.
+  BrokerTraffic& traffic() const { return services_.traffic; }
+
   /// A log directory failed: its partitions answer kafka_storage_error from now on.
   void lose(const std::vector<storage::TopicPartition>& lost);
 

@@ -13,6 +13,15 @@ using enum Type;
 const std::vector<Family>& families() {
   // clang-format off
   static const std::vector<Family> all = {
+      // Of topics, as Kafka's BrokerTopicMetrics come out of the JMX exporter.
+      {"kafka_server_brokertopicmetrics_bytesin_total", counter, {"topic"}, "Bytes of record batches appended, as they lie in the log; without label: of all topics, those deleted since the start too."},
+      {"kafka_server_brokertopicmetrics_bytesout_total", counter, {"topic"}, "Bytes of record batches in answers to Fetch."},
+      {"kafka_server_brokertopicmetrics_messagesin_total", counter, {"topic"}, "Records appended; repeats of an idempotent producer are not."},
+      {"kafka_server_brokertopicmetrics_totalproducerequests_total", counter, {"topic"}, "Partitions in Produce requests."},
+      {"kafka_server_brokertopicmetrics_totalfetchrequests_total", counter, {"topic"}, "Partitions in Fetch requests, those of their session included."},
+      {"kafka_server_brokertopicmetrics_failedproducerequests_total", counter, {"topic"}, "Partitions in Produce requests that were answered with an error; of topics that are not here without label only."},
+      {"kafka_server_brokertopicmetrics_failedfetchrequests_total", counter, {"topic"}, "Partitions in Fetch requests that were answered with an error; of topics that are not here without label only."},
+
       // Of the broker and the controller.
       {"kafka_server_replicamanager_partitioncount", gauge, {}, "Partitions that this broker has, online or not."},
       {"kafka_server_replicamanager_leadercount", gauge, {}, "Partitions that this broker leads and serves."},

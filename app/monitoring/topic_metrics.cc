@@ -1,6 +1,7 @@
 #include "app/monitoring/topic_metrics.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace barnabas::app {
@@ -10,6 +11,23 @@ using metadata::ConfigResourceType;
 using metadata::MetadataImage;
 using metadata::PartitionImage;
 using metadata::TopicImage;
+
+struct TrafficName {
+  broker::Traffic what;
+  std::string_view name;
+};
+constexpr std::array traffic_names = {
+    TrafficName{broker::Traffic::bytes_in, "kafka_server_brokertopicmetrics_bytesin_total"},
+    TrafficName{broker::Traffic::bytes_out, "kafka_server_brokertopicmetrics_bytesout_total"},
+    TrafficName{broker::Traffic::messages_in, "kafka_server_brokertopicmetrics_messagesin_total"},
+    TrafficName{broker::Traffic::produce_requests,
+                "kafka_server_brokertopicmetrics_totalproducerequests_total"},
+    TrafficName{broker::Traffic::fetch_requests, "kafka_server_brokertopicmetrics_totalfetchrequests_total"},
+    TrafficName{broker::Traffic::failed_produce_requests,
+                "kafka_server_brokertopicmetrics_failedproducerequests_total"},
+    TrafficName{broker::Traffic::failed_fetch_requests,
+                "kafka_server_brokertopicmetrics_failedfetchrequests_total"},
+};
 
 double number(auto value) {
   return static_cast<double>(value);
@@ -35,6 +53,8 @@ class TopicMetrics {
         partitions_left_(static_cast<std::size_t>(sources.config.integer("metrics.partitions.max"))) {}
 
   void add_all() {
+    for (const auto& [what, name] : traffic_names)
+      page_.add(name, number(sources_.replicas.traffic().value(what)));
     for (const auto& topic : image_.topics_by_name) add(*topic);
     page_.add("kafka_server_replicamanager_partitioncount", number(here_));
     page_.add("kafka_server_replicamanager_leadercount", number(led_));
@@ -52,11 +72,15 @@ class TopicMetrics {
   void add(const TopicImage& topic) {
     ++topics_;
     page_.add("kafka_topic_partitions", {topic.name}, number(topic.partition_count()));
+    std::array<uint64_t, broker::traffic_kinds> traffic{};
     const std::size_t wanted = min_in_sync(sources_, image_, topic.name);
     for (int32_t i = 0; i < topic.partition_count(); ++i) {
       const PartitionImage& partition = *topic.partition(PartitionIndex{i});
       const bool here = std::ranges::find(partition.replicas, sources_.node) != partition.replicas.end();
       const auto found = here ? sources_.replicas.find(topic.id, PartitionIndex{i}).partition : nullptr;
+      if (found != nullptr)
+        for (std::size_t kind = 0; kind < traffic.size(); ++kind)
+          traffic[kind] += found->traffic().value(static_cast<broker::Traffic>(kind));
       const std::size_t least = std::min(wanted, partition.replicas.size());
       const bool led = found != nullptr && partition.leader == sources_.node;
       const bool under_replicated = partition.isr.size() < partition.replicas.size();
@@ -91,6 +115,8 @@ class TopicMetrics {
       tell("kafka_topic_partition_oldest_offset", number(found->log().log_start_offset().value()));
       tell("kafka_log_log_size", number(found->log().size_bytes()));
     }
+    for (const auto& [what, name] : traffic_names)
+      page_.add(name, {topic.name}, number(traffic[static_cast<std::size_t>(what)]));
   }
 
   metrics::Page& page_;

@@ -40,6 +40,17 @@ uint64_t answer_bytes(const std::vector<FetchRead>& reads, bool incremental) {
   return bytes;
 }
 
+/// Of an answer that is about to leave.
+void count(const ReplicaManager& replicas, const FetchPartition& asked, const FetchRead& read) {
+  const auto one = [&](Traffic what, uint64_t amount) {
+    if (asked.partition) return asked.partition->count(what, amount);
+    replicas.traffic().count(what, amount);
+  };
+  one(Traffic::fetch_requests, 1);
+  if (read.failed()) one(Traffic::failed_fetch_requests, 1);
+  if (read.bytes > 0) one(Traffic::bytes_out, read.bytes);
+}
+
 /// Adds a partition's answer, under the topic entry it shares with its predecessor when that is the same
 /// topic.
 void add_to_response(FetchResponse& response, const FetchPartition& partition, FetchRead& read) {
@@ -245,6 +256,7 @@ void FetchOperation::finish(std::vector<FetchRead> reads) {
     if (read.bytes > 0 && plan_.session && plan_.incremental) had_records.push_back(partition);
     hints.add(*partition, read);
     const bool changed = changed_since_sent(read, *partition);
+    count(call_.services().replicas, *partition, read);
     if (changed || !plan_.incremental) add_to_response(response, *partition, read);
   }
   for (const auto partition : had_records) plan_.session->move_to_end(partition);

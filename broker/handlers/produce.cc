@@ -143,7 +143,12 @@ class Produce {
         topic_at_ = response.responses.size() - 1;
         partition_at_ = answer.partition_responses.size() - 1;
         append(topic, partition, result);
-        failed_ |= result.error_code != 0;
+        count(Traffic::produce_requests);
+        if (result.error_code != 0) {
+          failed_ = true;
+          count(Traffic::failed_produce_requests);
+        }
+        partition_.reset();
         ++nth_;
       }
     }
@@ -161,6 +166,7 @@ class Produce {
       if (const auto at = refused_.find(&topic); at != refused_.end()) return set_error(answer, at->second);
     auto found = find_partition(call_, topic, PartitionIndex{data.index});
     if (!found.partition) return set_error(answer, found.error);
+    partition_ = found.partition;
     const ProduceTransaction::Verdict& verdict = transaction_.verdict(nth_);
     if (verdict.error != ErrorCode::none) {
       set_error(answer, verdict.error);
@@ -194,6 +200,11 @@ class Produce {
       waits_.push_back({std::move(found.partition), appended->last_offset + 1, topic_at_, partition_at_});
   }
 
+  void count(Traffic what) {
+    if (partition_) return partition_->count(what, 1);
+    call_.services().replicas.traffic().count(what, 1);
+  }
+
   /// The records where they lie in the request's frame, which is ours to patch.
   static std::optional<MutableByteView> records_of(const ProduceRequest::PartitionProduceData& data) {
     if (data.records.is_null()) return std::nullopt;
@@ -208,7 +219,8 @@ class Produce {
   const TimestampMs now_;
   const bool wait_for_disk_;
   bool failed_ = false;
-  std::size_t nth_ = 0;  ///< of all partitions of the request
+  std::shared_ptr<Partition> partition_;  ///< which it is about now; null: not here, or refused before
+  std::size_t nth_ = 0;                   ///< of all partitions of the request
   std::size_t topic_at_ = 0;
   std::size_t partition_at_ = 0;
   std::vector<DurableWait> waits_;
@@ -230,10 +242,15 @@ void answer_when_durable(Call call, ProduceResponse response, std::vector<Durabl
   pending->remaining.fetch_add(static_cast<int>(waits.size()), std::memory_order_relaxed);
   for (DurableWait& wait : waits) {
     auto& answer = pending->response.responses[wait.topic_at].partition_responses[wait.partition_at];
-    wait.partition->when_durable(wait.end, deadline, [pending, &answer](const Result<void>& durable) {
-      if (!durable) set_error(answer, error_code_of(durable.error().kind));
-      pending->finish_one();
-    });
+    wait.partition->when_durable(
+        wait.end, deadline,
+        [pending, &answer, partition = wait.partition.get()](const Result<void>& durable) {
+          if (!durable) {
+            set_error(answer, error_code_of(durable.error().kind));
+            partition->count(Traffic::failed_produce_requests, 1);
+          }
+          pending->finish_one();
+        });
   }
   pending->finish_one();
 }

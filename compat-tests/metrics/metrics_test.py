@@ -3,6 +3,7 @@
 befalls those who ask for something else."""
 
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -30,6 +31,10 @@ PATIENCE_S = 60  # on a busy machine
 # What Strimzi's Grafana boards and alert rules read of a JMX exporter, what kafka_exporter's board reads of it, and what
 # every process is expected to tell.
 DASHBOARD_NAMES = """
+kafka_server_brokertopicmetrics_bytesin_total kafka_server_brokertopicmetrics_bytesout_total
+kafka_server_brokertopicmetrics_messagesin_total kafka_server_brokertopicmetrics_totalproducerequests_total
+kafka_server_brokertopicmetrics_totalfetchrequests_total kafka_server_brokertopicmetrics_failedproducerequests_total
+kafka_server_brokertopicmetrics_failedfetchrequests_total
 kafka_server_replicamanager_partitioncount kafka_server_replicamanager_leadercount
 kafka_server_replicamanager_underreplicatedpartitions kafka_server_replicamanager_underminisrpartitioncount
 kafka_cluster_partition_underminisr kafka_cluster_partition_atminisr
@@ -126,6 +131,69 @@ SMALL = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partiti
 
 
 class Counts(MetricsTest):
+    def test_what_was_produced_and_fetched_is_counted_by_topic_and_together(self):
+        broker = self.start()
+        client = self.client(broker)
+        orders, other = "orders", "other"
+        for topic in (orders, other):
+            client.create_usable(topic, 2)
+        total_before = self.scrape(broker)
+        sent = [batch(*[b"x" * 100] * 7) for _ in range(5)]
+        for number, records in enumerate(sent):
+            self.assertEqual(client.produce(orders, records, partition=number % 2).errorCode, 0)
+        self.assertEqual(client.produce(other, batch(b"1", b"2"), acks=1).errorCode, 0)
+        read = client.fetch_all([fetched(orders, 0, 0), fetched(orders, 0, 1)])
+        read_bytes = sum(len(one.records) for topic in read.responses for one in topic.partitions)
+        # Answered with errors: a partition that is not there, and damaged records.
+        self.assertNotEqual(client.produce(orders, sent[0], partition=9).errorCode, 0)
+        damaged = bytearray(sent[0])
+        damaged[-1] ^= 1
+        self.assertNotEqual(client.produce(orders, bytes(damaged)).errorCode, 0)
+        self.assertNotEqual(client.fetch("nowhere").errorCode, 0)
+        self.assertNotEqual(client.fetch(orders, 1000).errorCode, 0)
+
+        metrics = self.scrape(broker)
+        prefix = "kafka_server_brokertopicmetrics_"
+
+        def of(topic, name):
+            return metrics[f"{prefix}{name}_total", ("topic", topic)]
+
+        def grown(name):
+            return metrics[f"{prefix}{name}_total",] - total_before[f"{prefix}{name}_total",]
+
+        self.assertEqual(of(orders, "messagesin"), 35)
+        self.assertEqual(of(other, "messagesin"), 2)
+        self.assertEqual(of(orders, "bytesin"), sum(map(len, sent)))
+        self.assertEqual(of(orders, "bytesout"), read_bytes)
+        self.assertEqual(read_bytes, sum(map(len, sent)))
+        self.assertEqual(of(other, "bytesout"), 0)
+        self.assertEqual(of(orders, "totalproducerequests"), 6)
+        self.assertEqual(of(orders, "failedproducerequests"), 1)
+        self.assertEqual(of(orders, "totalfetchrequests"), 3)
+        self.assertEqual(of(orders, "failedfetchrequests"), 1)
+        self.assertEqual(grown("messagesin"), 37)
+        self.assertEqual(grown("bytesout"), read_bytes)
+        self.assertEqual(grown("totalproducerequests"), 8)
+        self.assertEqual(grown("failedproducerequests"), 2)
+        self.assertEqual(grown("failedfetchrequests"), 2)
+        self.assertEqual(grown("totalfetchrequests"), 4)
+
+        # Nothing that was counted is lost with its topic.
+        client.delete(orders)
+        after = eventually(lambda: (now := self.scrape(broker)) and
+                           (f"{prefix}messagesin_total", ("topic", orders)) not in now and now, PATIENCE_S)
+        self.assertTrue(after)
+        self.assertEqual(after[f"{prefix}messagesin_total",], metrics[f"{prefix}messagesin_total",])
+
+    def test_repeats_of_an_idempotent_producer_are_not_counted_twice(self):
+        broker = self.start()
+        client = self.client(broker)
+        client.create_usable("t")
+        records = batch(b"1", b"2", producer_id=client.new_producer_id(), producer_epoch=0, sequence=0)
+        for _ in range(3):
+            self.assertEqual(client.produce("t", records).errorCode, 0)
+        self.assertEqual(self.scrape(broker)["kafka_server_brokertopicmetrics_messagesin_total", ("topic", "t")], 2)
+
     def test_requests_are_counted_by_api_and_their_stages_make_up_the_whole(self):
         broker = self.start()
         client = self.client(broker)
@@ -283,6 +351,7 @@ class Names(MetricsTest):
         self.assertEqual(sum(key[0] == "kafka_log_log_size" for key in metrics), 3)
         self.assertEqual(metrics["barnabas_metrics_partitions_left_out",], 5)
         self.assertEqual(metrics["kafka_topic_partitions", ("topic", "five")], 5)
+        self.assertEqual(metrics["kafka_server_brokertopicmetrics_messagesin_total", ("topic", "five")], 1)
         self.assertEqual(sum(key[0] == "kafka_consumergroup_lag" for key in metrics), 3)
         self.assertEqual(metrics["barnabas_metrics_group_partitions_left_out",], 2)
         self.assertEqual(metrics["kafka_consumergroup_lag_sum", ("consumergroup", "g"), ("topic", "five")], 1)
@@ -395,6 +464,32 @@ class Health(MetricsTest):
             self.assertEqual(broker.stop(), 0)
             with contextlib.suppress(ConnectionResetError):
                 self.assertEqual(half.recv(100), b"")
+
+
+class Logs(MetricsTest):
+    def test_each_line_is_an_object_when_json_is_asked_for(self):
+        broker = self.start(**{"logger.format": "json"})
+        with socket.create_connection((HOST, broker.port)) as stranger:
+            stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            self.assertEqual(stranger.recv(100), b"")
+        broker.stop()
+        lines = [json.loads(line) for line in broker.log_path.read_text().splitlines()]
+        for line in lines:
+            self.assertEqual(list(line)[:4], ["time", "level", "logger", "message"])
+            self.assertRegex(line["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        # What scripts wait for.
+        self.assertIn("[KafkaRaftServer] Kafka Server started", [line["message"] for line in lines])
+        closed = [line for line in lines if line["message"] == "connection closed"]
+        self.assertEqual(len(closed), 1, lines)
+        self.assertEqual((closed[0]["level"], closed[0]["listener"]), ("WARN", "PLAINTEXT"))
+        self.assertIn("(an HTTP client?)", closed[0]["reason"])
+
+    def test_a_format_that_there_is_not_is_refused(self):
+        broker = Broker(target="barnabas", properties={"logger.format": "xml"})
+        self.addCleanup(broker.clean)
+        with self.assertRaises(BrokerError):
+            broker.start()
+        self.assertRegex(broker.log_tail(1), "logger.format.*text, json")
 
 
 class Addresses(MetricsTest):
