@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "harness"), str(HERE.parent / "security")]
@@ -50,6 +51,15 @@ class Case(suite.BrokerTest):
     def json(self, *arguments, **more):
         return json.loads(self.run_ok(*arguments, "--output", "json", **more))
 
+    def json_until(self, holds, *arguments):
+        """What a broker says once it has heard of a change; the last answer when that takes too long."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while True:
+            answer = self.json(*arguments)
+            if holds(answer) or time.monotonic() > deadline:
+                return answer
+            time.sleep(0.05)
+
     def fails(self, code, words, *arguments, **more):
         done = self.call(*arguments, **more)
         said = done.stderr.decode()
@@ -60,8 +70,10 @@ class Case(suite.BrokerTest):
         return said
 
     def make_topic(self, *arguments):
-        self.run_ok("topic", "create", self.topic(), *arguments)
-        return self.topic()
+        topic = self.topic()
+        self.run_ok("topic", "create", topic, *arguments)
+        self.json_until(lambda rows: topic in [row["topic"] for row in rows], "topic", "list")
+        return topic
 
 
 class Topics(Case):
@@ -69,13 +81,15 @@ class Topics(Case):
         topic = self.topic()
         made = self.json("topic", "create", topic, "-p", 2, "-r", 1, "-c", "retention.ms=86400000")
         self.assertEqual(made, [{"topic": topic, "partitions": 2, "replicas": 1, "status": "OK"}])
-        self.assertIn({"topic": topic, "partitions": 2, "replicas": 1}, self.json("topic", "list"))
+        listed = {"topic": topic, "partitions": 2, "replicas": 1}
+        self.assertIn(listed, self.json_until(lambda rows: listed in rows, "topic", "list"))
         self.assertEqual(self.json("topic", "add-partitions", topic, "--by", 1)[0]["partitions"], 3)
-        (described,) = self.json("topic", "describe", topic)
+        (described,) = self.json_until(lambda answer: len(answer[0]["partitions"]) == 3, "topic", "describe", topic)
         self.assertEqual([p["partition"] for p in described["partitions"]], [0, 1, 2])
         self.assertEqual({(p["leader"], tuple(p["in_sync"]), p["end"]) for p in described["partitions"]}, {(1, (1,), 0)})
         self.assertEqual(self.json("topic", "delete", topic), [{"topic": topic, "status": "OK"}])
-        self.assertNotIn(topic, [row["topic"] for row in self.json("topic", "list")])
+        gone = self.json_until(lambda rows: topic not in [row["topic"] for row in rows], "topic", "list")
+        self.assertNotIn(topic, [row["topic"] for row in gone])
 
     def test_text_is_a_table_without_colours_in_a_pipe(self):
         topic = self.make_topic("-p", 1)
@@ -237,16 +251,19 @@ class Administration(Case):
     def test_settings(self):
         topic = self.make_topic()
         self.json("config", "set", "topic", topic, "segment.bytes=2000000", "cleanup.policy=compact,delete")
-        rows = {row["name"]: row for row in self.json("config", "get", "topic", topic)}
+        rows = {row["name"]: row for row in self.json_until(
+            lambda rows: "segment.bytes" in [row["name"] for row in rows], "config", "get", "topic", topic)}
         self.assertEqual((rows["segment.bytes"]["value"], rows["segment.bytes"]["source"]), ("2000000", "topic"))
         self.assertGreater(len(self.json("config", "get", "topic", topic, "--all")), 20)
         self.json("config", "delete", "topic", topic, "segment.bytes")
-        (row,) = self.json("config", "get", "topic", topic, "segment.bytes")
+        (row,) = self.json_until(lambda rows: rows[0]["source"] == "default", "config", "get", "topic", topic,
+                                 "segment.bytes")
         self.assertEqual((row["value"], row["source"]), ("1073741824", "default"))
         self.fails(1, "INVALID_CONFIG", "config", "set", "topic", topic, "retention.ms=soon")
         self.fails(1, "no such setting", "config", "get", "topic", topic, "nobody.knows.it")
         self.json("config", "set", "broker", "default", "log.cleaner.threads=2")
-        (row,) = self.json("config", "get", "broker", "1", "log.cleaner.threads")
+        (row,) = self.json_until(lambda rows: rows[0]["value"] == "2", "config", "get", "broker", "1",
+                                 "log.cleaner.threads")
         self.assertEqual((row["value"], row["source"]), ("2", "cluster"))
         self.json("config", "delete", "broker", "default", "log.cleaner.threads")
         self.fails(1, "no broker has the id 77", "config", "get", "broker", "77")
@@ -257,7 +274,7 @@ class Administration(Case):
                          "--prefixed")
         self.assertEqual({row["operation"] for row in made}, {"READ", "DESCRIBE"})
         self.json("acl", "create", "--deny", "User:otto", "--operation", "ALL", "--group", name, "--host", "10.0.0.1")
-        (row,) = self.json("acl", "list", "--principal", "User:otto")
+        (row,) = self.json_until(bool, "acl", "list", "--principal", "User:otto")
         self.assertEqual([row[key] for key in ("resource", "name", "pattern", "host", "operation", "permission")],
                          ["GROUP", name, "LITERAL", "10.0.0.1", "ALL", "DENY"])
         self.assertEqual(len(self.json("acl", "list", "--topic", name + "-longer", "--matching")), 2)
@@ -266,19 +283,20 @@ class Administration(Case):
         self.assertEqual(len(self.json("acl", "delete", "--principal", "User:anna", "--dry-run")), 2)
         self.assertEqual(len(self.json("acl", "delete", "--principal", "User:anna")), 2)
         self.assertEqual(len(self.json("acl", "delete", "--group", name)), 1)
-        self.assertEqual(self.json("acl", "list", "--principal", "User:anna"), [])
+        self.assertEqual(self.json_until(lambda rows: not rows, "acl", "list", "--principal", "User:anna"), [])
 
     def test_quotas(self):
         who = ("--name", "user=quota-user", "--name", "client-id=app")
         self.json("quota", "set", *who, "producer_byte_rate=1048576", "request_percentage=12.5")
-        (row,) = self.json("quota", "list", *who)
+        (row,) = self.json_until(bool, "quota", "list", *who)
         self.assertEqual(row, {"entity": {"user": "quota-user", "client-id": "app"} | row["entity"],
                                "quotas": {"producer_byte_rate": 1048576.0, "request_percentage": 12.5} | row["quotas"]})
         self.json("quota", "set", "--default", "user", "consumer_byte_rate=2000000")
-        self.assertEqual(self.json("quota", "list", "--default", "user")[0]["entity"], {"user": None})
+        self.assertEqual(self.json_until(bool, "quota", "list", "--default", "user")[0]["entity"],
+                         {"user": None})
         self.json("quota", "delete", "--default", "user", "consumer_byte_rate")
         self.json("quota", "delete", *who, "producer_byte_rate", "request_percentage")
-        self.assertEqual(self.json("quota", "list", *who), [])
+        self.assertEqual(self.json_until(lambda rows: not rows, "quota", "list", *who), [])
         self.fails(1, "INVALID_REQUEST", "quota", "set", *who, "nonsense=1")
         self.fails(1, "for whom?", "quota", "set", "producer_byte_rate=1")
 
@@ -338,12 +356,13 @@ class Connections(Case):
 
     def make_user(self, name, password, mechanism):
         self.json("user", "create", name, "--password-stdin", "--mechanism", mechanism, stdin=password.encode())
+        self.json_until(lambda rows: mechanism in [row["mechanism"] for row in rows], "user", "list")
 
     def test_users_log_in_by_each_mechanism_and_options(self):
         topic = self.make_topic("-p", 1)
         for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
             self.make_user("carl", "carl's, \"secret\"=", mechanism)
-        rows = self.json("user", "list", "carl")
+        rows = self.json_until(lambda rows: len(rows) == 2, "user", "list", "carl")
         self.assertEqual({(row["mechanism"], row["iterations"]) for row in rows},
                          {("SCRAM-SHA-256", 8192), ("SCRAM-SHA-512", 8192)})
         for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
