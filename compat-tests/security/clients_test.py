@@ -47,6 +47,7 @@ CLIENTS = {
     "kafka-go": lambda: client_programs.go("kafka-go", PROGRAM),
     "kafka-python": lambda: client_programs.python("kafka-python", PROGRAM),
     "kcat": kcat,
+    "rdkafka": lambda: client_programs.rust("rdkafka", PROGRAM),
     "sarama": lambda: client_programs.go("sarama", PROGRAM),
     "franz-go": lambda: client_programs.go("franz-go", PROGRAM),
     "java": java,
