@@ -38,11 +38,12 @@ void print_text(std::ostream& out, const Findings& findings) {
     out << to_string(each.level) << " (" << each.area << "): " << each.what << "\n  " << each.why << '\n';
     if (!each.remedy.empty()) out << "  remedy: " << each.remedy << '\n';
   }
-  const auto count = [&](Finding::Level level) {
-    return std::to_string(std::ranges::count(findings, level, &Finding::level));
+  const auto count = [&](Finding::Level level, const std::string& one) {
+    const auto found = std::ranges::count(findings, level, &Finding::level);
+    return std::to_string(found) + " " + one + (found == 1 ? "" : "s");
   };
-  out << (findings.empty() ? "nothing is wrong: " : "") << count(Finding::Level::problem) << " problems, "
-      << count(Finding::Level::warning) << " warnings\n";
+  out << (findings.empty() ? "nothing is wrong: " : "") << count(Finding::Level::problem, "problem") << ", "
+      << count(Finding::Level::warning, "warning") << "\n";
 }
 
 }  // namespace

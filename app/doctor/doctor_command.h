@@ -15,7 +15,7 @@ class DoctorCommand final : public command::Command {
  public:
   std::string name() const override { return "doctor"; }
   std::string summary() const override {
-    return "say what is wrong with settings, ports, disks and certificates";
+    return "Say what is wrong with settings, ports, disks and certificates";
   }
   void declare(CLI::App& app) override;
   /// 1 when there is a problem; warnings and notes leave it at 0.

@@ -160,7 +160,7 @@ Result<Json> find_rules(Cluster& cluster, const FilterOptions& options) {
 class List final : public Action {
  public:
   std::string name() const override { return "list"; }
-  std::string summary() const override { return "rules, all of them or those of a resource or principal"; }
+  std::string summary() const override { return "Rules, all of them or those of a resource or principal"; }
   std::string example() const override { return "barnabas acl list --topic orders --matching"; }
   void declare(CLI::App& app) override { options_.declare(app); }
   Result<Answer> run(Cluster& cluster) override {
@@ -175,7 +175,7 @@ class List final : public Action {
 class Create final : public Action {
  public:
   std::string name() const override { return "create"; }
-  std::string summary() const override { return "allow or deny something"; }
+  std::string summary() const override { return "Allow or deny something"; }
   std::string example() const override {
     return "barnabas acl create --allow User:alice --operation READ,DESCRIBE --topic orders";
   }
@@ -238,7 +238,7 @@ class Create final : public Action {
 class Delete final : public Action {
  public:
   std::string name() const override { return "delete"; }
-  std::string summary() const override { return "take rules away"; }
+  std::string summary() const override { return "Take rules away"; }
   std::string example() const override { return "barnabas acl delete --principal User:alice --dry-run"; }
   void declare(CLI::App& app) override {
     options_.declare(app);
@@ -282,7 +282,7 @@ std::unique_ptr<command::Command> acl_command() {
   actions.push_back(std::make_unique<List>());
   actions.push_back(std::make_unique<Create>());
   actions.push_back(std::make_unique<Delete>());
-  return std::make_unique<Noun>("acl", "who may do what", std::move(actions));
+  return std::make_unique<Noun>("acl", "Who may do what", std::move(actions));
 }
 
 }  // namespace barnabas::client

@@ -13,7 +13,7 @@ namespace {
 class Describe final : public Action {
  public:
   std::string name() const override { return "describe"; }
-  std::string summary() const override { return "id, controller, brokers and features"; }
+  std::string summary() const override { return "Id, controller, brokers and features"; }
   std::string example() const override { return "barnabas cluster describe"; }
   void declare(CLI::App& app) override {
     app.add_flag("--apis", apis_, "the APIs that the broker serves, with their versions");
@@ -105,7 +105,7 @@ class Describe final : public Action {
 std::unique_ptr<command::Command> cluster_command() {
   std::vector<std::unique_ptr<Action>> actions;
   actions.push_back(std::make_unique<Describe>());
-  return std::make_unique<Noun>("cluster", "what the cluster says of itself", std::move(actions));
+  return std::make_unique<Noun>("cluster", "What the cluster says of itself", std::move(actions));
 }
 
 }  // namespace barnabas::client

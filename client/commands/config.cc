@@ -35,7 +35,7 @@ class OnResource : public Action {
 class Get final : public OnResource {
  public:
   std::string name() const override { return "get"; }
-  std::string summary() const override { return "settings that were made, or all of them"; }
+  std::string summary() const override { return "Settings that were made, or all of them"; }
   std::string example() const override { return "barnabas config get topic orders retention.ms"; }
 
  protected:
@@ -59,7 +59,7 @@ class Get final : public OnResource {
 class Set final : public OnResource {
  public:
   std::string name() const override { return "set"; }
-  std::string summary() const override { return "make settings, and leave the others as they are"; }
+  std::string summary() const override { return "Make settings, and leave the others as they are"; }
   std::string example() const override { return "barnabas config set topic orders retention.ms=3600000"; }
 
  protected:
@@ -84,7 +84,7 @@ class Set final : public OnResource {
 class Delete final : public OnResource {
  public:
   std::string name() const override { return "delete"; }
-  std::string summary() const override { return "take settings back, so that the defaults hold again"; }
+  std::string summary() const override { return "Take settings back, so that the defaults hold again"; }
   std::string example() const override { return "barnabas config delete topic orders retention.ms"; }
 
  protected:
@@ -110,7 +110,7 @@ std::unique_ptr<command::Command> config_command() {
   actions.push_back(std::make_unique<Get>());
   actions.push_back(std::make_unique<Set>());
   actions.push_back(std::make_unique<Delete>());
-  return std::make_unique<Noun>("config", "settings of topics, brokers, groups and client metrics",
+  return std::make_unique<Noun>("config", "Settings of topics, brokers, groups and client metrics",
                                 std::move(actions));
 }
 

@@ -72,7 +72,7 @@ Json json_of_record(const RecordView& record) {
 class Consume final : public command::Command {
  public:
   std::string name() const override { return "consume"; }
-  std::string summary() const override { return "read records, and print them"; }
+  std::string summary() const override { return "Read records, and print them"; }
 
   void declare(CLI::App& app) override {
     app.add_option("topic", topics_, "the topics")->required();

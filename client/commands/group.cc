@@ -17,7 +17,7 @@ namespace {
 class List final : public Action {
  public:
   std::string name() const override { return "list"; }
-  std::string summary() const override { return "groups of all brokers"; }
+  std::string summary() const override { return "Groups of all brokers"; }
   std::string example() const override { return "barnabas group list --state Empty"; }
   void declare(CLI::App& app) override {
     app.add_option("--state", states_, "only such: Stable, Empty, …")->allow_extra_args(false);
@@ -52,7 +52,7 @@ class List final : public Action {
 class Describe final : public Action {
  public:
   std::string name() const override { return "describe"; }
-  std::string summary() const override { return "members of groups, committed offsets and lag"; }
+  std::string summary() const override { return "Members of groups, committed offsets and lag"; }
   std::string example() const override { return "barnabas group describe billing"; }
   void declare(CLI::App& app) override { app.add_option("group", groups_, "the groups")->required(); }
 
@@ -130,7 +130,7 @@ class Describe final : public Action {
 class Delete final : public Action {
  public:
   std::string name() const override { return "delete"; }
-  std::string summary() const override { return "forget groups without members, with their offsets"; }
+  std::string summary() const override { return "Forget groups without members, with their offsets"; }
   std::string example() const override { return "barnabas group delete billing"; }
   void declare(CLI::App& app) override { app.add_option("group", groups_, "the groups")->required(); }
 
@@ -162,7 +162,7 @@ std::unique_ptr<command::Command> group_command() {
   actions.push_back(std::make_unique<Delete>());
   actions.push_back(group_seek_action());
   actions.push_back(group_delete_offsets_action());
-  return std::make_unique<Noun>("group", "list and describe groups, move and delete their offsets",
+  return std::make_unique<Noun>("group", "List and describe groups, move and delete their offsets",
                                 std::move(actions));
 }
 

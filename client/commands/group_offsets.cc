@@ -18,7 +18,7 @@ namespace {
 class Seek final : public Action {
  public:
   std::string name() const override { return "seek"; }
-  std::string summary() const override { return "move the committed offsets of a group without members"; }
+  std::string summary() const override { return "Move the committed offsets of a group without members"; }
   std::string example() const override { return "barnabas group seek billing --to -1h --dry-run"; }
   void declare(CLI::App& app) override {
     app.add_option("group", group_, "the group")->required();
@@ -134,7 +134,7 @@ class DeleteOffsets final : public Action {
  public:
   std::string name() const override { return "delete-offsets"; }
   std::string summary() const override {
-    return "forget what a group has committed for topics it does not read";
+    return "Forget what a group has committed for topics it does not read";
   }
   std::string example() const override { return "barnabas group delete-offsets billing --topic orders"; }
   void declare(CLI::App& app) override {

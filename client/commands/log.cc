@@ -14,7 +14,7 @@ namespace {
 class Directories final : public Action {
  public:
   std::string name() const override { return "dirs"; }
-  std::string summary() const override { return "log directories of brokers: room, partitions, their sizes"; }
+  std::string summary() const override { return "Log directories of brokers: room, partitions, their sizes"; }
   std::string example() const override { return "barnabas log dirs --partitions"; }
   void declare(CLI::App& app) override {
     app.add_option("--broker", brokers_, "only these, by id")->allow_extra_args(false);
@@ -91,7 +91,7 @@ Result<ConfigResource> loggers_of(Cluster& cluster, const std::string& broker) {
 class Levels final : public Action {
  public:
   std::string name() const override { return "levels"; }
-  std::string summary() const override { return "how much each part of a broker writes into its own log"; }
+  std::string summary() const override { return "How much each part of a broker writes into its own log"; }
   std::string example() const override { return "barnabas log levels"; }
   void declare(CLI::App& app) override { app.add_option("--broker", broker_, "its id"); }
   Result<Answer> run(Cluster& cluster) override {
@@ -109,7 +109,7 @@ class Levels final : public Action {
 class Level final : public Action {
  public:
   std::string name() const override { return "level"; }
-  std::string summary() const override { return "change that while the broker runs"; }
+  std::string summary() const override { return "Change that while the broker runs"; }
   std::string example() const override { return "barnabas log level network=DEBUG"; }
   void declare(CLI::App& app) override {
     app.add_option("assignment", assignments_,
@@ -141,7 +141,7 @@ std::unique_ptr<command::Command> log_command() {
   actions.push_back(std::make_unique<Directories>());
   actions.push_back(std::make_unique<Levels>());
   actions.push_back(std::make_unique<Level>());
-  return std::make_unique<Noun>("log", "log directories of brokers, and the levels of their own logs",
+  return std::make_unique<Noun>("log", "Log directories of brokers, and the levels of their own logs",
                                 std::move(actions));
 }
 

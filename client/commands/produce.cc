@@ -53,7 +53,7 @@ class Deliveries final : public HandleEvents {
 class Produce final : public command::Command {
  public:
   std::string name() const override { return "produce"; }
-  std::string summary() const override { return "write records, one for each line of standard input"; }
+  std::string summary() const override { return "Write records, one for each line of standard input"; }
 
   void declare(CLI::App& app) override {
     app.add_option("topic", topic_, "where to")->required();

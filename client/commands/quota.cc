@@ -71,7 +71,7 @@ std::string entity_text(const Entity& entity) {
 class List final : public Action {
  public:
   std::string name() const override { return "list"; }
-  std::string summary() const override { return "quotas, all of them or those of somebody"; }
+  std::string summary() const override { return "Quotas, all of them or those of somebody"; }
   std::string example() const override { return "barnabas quota list --name user=alice"; }
   void declare(CLI::App& app) override { entity_.declare(app); }
 
@@ -134,7 +134,7 @@ Result<Answer> alter(Cluster& cluster, const std::vector<Part>& parts,
 class Set final : public Action {
  public:
   std::string name() const override { return "set"; }
-  std::string summary() const override { return "limit somebody"; }
+  std::string summary() const override { return "Limit somebody"; }
   std::string example() const override {
     return "barnabas quota set --name user=alice producer_byte_rate=1048576";
   }
@@ -170,7 +170,7 @@ class Set final : public Action {
 class Delete final : public Action {
  public:
   std::string name() const override { return "delete"; }
-  std::string summary() const override { return "take quotas away"; }
+  std::string summary() const override { return "Take quotas away"; }
   std::string example() const override {
     return "barnabas quota delete --name user=alice producer_byte_rate";
   }
@@ -202,7 +202,7 @@ std::unique_ptr<command::Command> quota_command() {
   actions.push_back(std::make_unique<List>());
   actions.push_back(std::make_unique<Set>());
   actions.push_back(std::make_unique<Delete>());
-  return std::make_unique<Noun>("quota", "how much users, clients and addresses may ask for",
+  return std::make_unique<Noun>("quota", "How much users, clients and addresses may ask for",
                                 std::move(actions));
 }
 

@@ -25,7 +25,7 @@ int32_t left_ms(const Cluster& cluster) {
 class List final : public Action {
  public:
   std::string name() const override { return "list"; }
-  std::string summary() const override { return "topics with their numbers of partitions and replicas"; }
+  std::string summary() const override { return "Topics with their numbers of partitions and replicas"; }
   std::string example() const override { return "barnabas topic list --output json"; }
   void declare(CLI::App& app) override {
     app.add_flag("-i,--internal", internal_, "those that the brokers made for themselves, too");
@@ -51,7 +51,7 @@ class List final : public Action {
 class Describe final : public Action {
  public:
   std::string name() const override { return "describe"; }
-  std::string summary() const override { return "partitions of topics: leaders, replicas, offsets"; }
+  std::string summary() const override { return "Partitions of topics: leaders, replicas, offsets"; }
   std::string example() const override { return "barnabas topic describe orders"; }
   void declare(CLI::App& app) override { app.add_option("topic", topics_, "the topics")->required(); }
 
@@ -99,7 +99,7 @@ class Describe final : public Action {
 class Create final : public Action {
  public:
   std::string name() const override { return "create"; }
-  std::string summary() const override { return "make topics"; }
+  std::string summary() const override { return "Make topics"; }
   std::string example() const override {
     return "barnabas topic create orders -p 6 -c retention.ms=86400000";
   }
@@ -161,7 +161,7 @@ class Create final : public Action {
 class Delete final : public Action {
  public:
   std::string name() const override { return "delete"; }
-  std::string summary() const override { return "remove topics with all their records"; }
+  std::string summary() const override { return "Remove topics with all their records"; }
   std::string example() const override { return "barnabas topic delete orders"; }
   void declare(CLI::App& app) override { app.add_option("topic", topics_, "their names")->required(); }
 
@@ -186,7 +186,7 @@ class AddPartitions final : public Action {
  public:
   std::string name() const override { return "add-partitions"; }
   std::string summary() const override {
-    return "give a topic more partitions; keys may go to other ones from then on";
+    return "Give a topic more partitions; keys may go to other ones from then on";
   }
   std::string example() const override { return "barnabas topic add-partitions orders --to 12"; }
   void declare(CLI::App& app) override {
@@ -226,7 +226,7 @@ class AddPartitions final : public Action {
 class Offsets final : public Action {
  public:
   std::string name() const override { return "offsets"; }
-  std::string summary() const override { return "where partitions begin and end, or where a time is"; }
+  std::string summary() const override { return "Where partitions begin and end, or where a time is"; }
   std::string example() const override { return "barnabas topic offsets orders --at -1h"; }
   void declare(CLI::App& app) override {
     app.add_option("topic", topics_, "the topics")->required();
@@ -280,7 +280,7 @@ std::unique_ptr<command::Command> topic_command() {
   actions.push_back(std::make_unique<Delete>());
   actions.push_back(std::make_unique<AddPartitions>());
   actions.push_back(std::make_unique<Offsets>());
-  return std::make_unique<Noun>("topic", "list, describe, make and delete topics", std::move(actions));
+  return std::make_unique<Noun>("topic", "List, describe, make and delete topics", std::move(actions));
 }
 
 }  // namespace barnabas::client

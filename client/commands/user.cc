@@ -18,7 +18,7 @@ using protocol::ErrorCode;
 class List final : public Action {
  public:
   std::string name() const override { return "list"; }
-  std::string summary() const override { return "users that log in by SCRAM, with their mechanisms"; }
+  std::string summary() const override { return "Users that log in by SCRAM, with their mechanisms"; }
   std::string example() const override { return "barnabas user list"; }
   void declare(CLI::App& app) override { app.add_option("name", names_, "only these"); }
 
@@ -71,7 +71,7 @@ class MechanismOption {
 class Create final : public Action {
  public:
   std::string name() const override { return "create"; }
-  std::string summary() const override { return "make a user, or give one another password"; }
+  std::string summary() const override { return "Make a user, or give one another password"; }
   std::string example() const override { return "barnabas user create alice --password-stdin < secret"; }
   void declare(CLI::App& app) override {
     app.add_option("name", user_, "the user")->required();
@@ -122,7 +122,7 @@ class Create final : public Action {
 class Delete final : public Action {
  public:
   std::string name() const override { return "delete"; }
-  std::string summary() const override { return "take away a user's passwords"; }
+  std::string summary() const override { return "Take away a user's passwords"; }
   std::string example() const override { return "barnabas user delete alice"; }
   void declare(CLI::App& app) override {
     app.add_option("name", user_, "the user")->required();
@@ -178,7 +178,7 @@ std::unique_ptr<command::Command> user_command() {
   actions.push_back(std::make_unique<List>());
   actions.push_back(std::make_unique<Create>());
   actions.push_back(std::make_unique<Delete>());
-  return std::make_unique<Noun>("user", "users that log in by SCRAM", std::move(actions));
+  return std::make_unique<Noun>("user", "Users that log in by SCRAM", std::move(actions));
 }
 
 }  // namespace barnabas::client
