@@ -46,6 +46,7 @@ def old_java():
 # The client's error is fatal before it says which one: a send meets one or the other, by chance.
 FENCED = ("_FENCED|_FATAL", *("_FENCED",) * 3)
 GO_FENCED = ("code47|code-144|code-150", *("code-144",) * 3)
+RUST_FENCED = ("InvalidProducerEpoch|Fenced|Fatal", *("Fenced",) * 3)
 JAVA_FENCED = (*("InvalidProducerEpochException",) * 2, *("ProducerFencedException",) * 2)
 JAVA_TIMED_OUT = (*("InvalidProducerEpochException",) * 2, *("ok",) * 2)
 SARAMA_FENCED = ("code47", "code47", "code90", "ErrTransitionNotAllowed")
@@ -60,6 +61,8 @@ CLIENTS = {
         lambda: client_programs.python("confluent-kafka", PROGRAM), FENCED, FENCED, reconnects=False, mode="consumer"),
     "confluent-kafka-go": Client(
         lambda: client_programs.go("confluent-kafka-go", PROGRAM), GO_FENCED, GO_FENCED, reconnects=False, mode="consumer"),
+    "rdkafka": Client(lambda: client_programs.rust("rdkafka", PROGRAM), RUST_FENCED, RUST_FENCED,
+                      reconnects=False, mode="consumer"),
     "java": Client(lambda: java("java-transactions"), JAVA_FENCED, JAVA_TIMED_OUT, mode="consumer"),
     "java-version-1": Client(lambda: java("java-transactions"), JAVA_FENCED, JAVA_FENCED, transaction_version=1),
     "java-old": Client(old_java, JAVA_FENCED, JAVA_FENCED),
