@@ -11,6 +11,7 @@
 #include "app/connection_limiter.h"
 #include "app/directories.h"
 #include "app/dynamic_settings.h"
+#include "app/heartbeat.h"
 #include "app/listeners.h"
 #include "app/monitoring/http_endpoints.h"
 #include "app/monitoring/request_metrics.h"
@@ -76,13 +77,14 @@ struct BrokerProcess::Parts {
   void directory_failed(const storage::LogDirectory& directory,
                         const std::vector<storage::TopicPartition>& lost);
 
-  const metadata::StaticConfig config;
+  metadata::StaticConfig config;  ///< only reload() changes it
   const NodeId node;
   HttpEndpoints http;  ///< stopped before all that it tells of
   Listeners listeners;
   io::PosixDisk disk;
   std::vector<std::string> paths;
   std::string metadata_directory;
+  std::string new_cluster_id;
   Uuid metadata_directory_id;
   bool metadata_clean = false;
   bool loaded = false;                    ///< all logs are open
@@ -123,6 +125,7 @@ struct BrokerProcess::Parts {
   std::optional<Ticker> deadline_ticker;
   std::optional<Ticker> token_ticker;
   std::optional<Ticker> file_ticker;
+  std::optional<Heartbeat> heartbeat;
 };
 
 }  // namespace barnabas::app

@@ -5,6 +5,7 @@
 #include "app/broker_parts.h"
 #include "app/group_settings_check.h"
 #include "app/refused_settings.h"
+#include "app/reload.h"
 #include "app/room_settings.h"
 #include "base/log.h"
 
@@ -103,10 +104,12 @@ void BrokerProcess::Parts::abandon() {
 BrokerProcess::BrokerProcess() = default;
 BrokerProcess::~BrokerProcess() = default;
 
-Result<std::unique_ptr<BrokerProcess>> BrokerProcess::start(metadata::StaticConfig config) {
+Result<std::unique_ptr<BrokerProcess>> BrokerProcess::start(metadata::StaticConfig config,
+                                                            std::string new_cluster_id) {
   std::unique_ptr<BrokerProcess> process(new BrokerProcess);
   process->parts_ = std::make_unique<Parts>(std::move(config));
   Parts& parts = *process->parts_;
+  parts.new_cluster_id = std::move(new_cluster_id);
   const auto opened = parts.open_all();
   if (!opened) {
     parts.abandon();
@@ -135,6 +138,34 @@ std::string BrokerProcess::cluster_id() const {
   return parts_->logs->cluster_id();
 }
 
+int32_t BrokerProcess::node_id() const {
+  return parts_->node.value();
+}
+
+void BrokerProcess::watch(std::chrono::microseconds period, std::function<void()> beat) {
+  parts_->heartbeat.emplace(*parts_->loops, period, std::move(beat));
+}
+
+void BrokerProcess::reload(const metadata::StaticConfig& wanted) {
+  Parts& parts = *parts_;
+  const Reload plan = plan_reload(parts.config, wanted, *parts.publisher.current(), parts.node);
+  for (const std::string& sentence : plan.refused) log_.error("not taken over: {}", sentence);
+  for (const std::string& name : plan.restart)
+    log_.warn("changed, in force from the next start on setting={}", name);
+  parts.config.take_over(wanted, plan.now);
+  metadata::MetadataChanges changes;
+  changes.changed_configs = {{metadata::ConfigResourceType::broker, std::to_string(parts.node.value())}};
+  if (!plan.now.empty()) parts.publisher.announce(changes);
+  for (const std::string& name : plan.now) {
+    const bool hidden = std::ranges::find(plan.hidden, name) != plan.hidden.end();
+    log_.info("changed setting={}{}", name,
+              hidden ? " (but what kafka-configs.sh set on the broker wins)" : "");
+  }
+  parts.tls_listeners->look_at_files();
+  log_.info("settings were read again changed={} after_restart={} refused={}", plan.now.size(),
+            plan.restart.size(), plan.refused.size());
+}
+
 bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
   Parts& parts = *parts_;
   bool clean = !parts.out_of_disks;
@@ -144,6 +175,7 @@ bool BrokerProcess::stop(std::chrono::milliseconds deadline) {
     clean = false;
   };
   parts.http.stopping();
+  parts.heartbeat.reset();
   parts.server->begin_stop();
   parts.stop_coordinators();
   if (!parts.server->wait_stopped(deadline))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +17,9 @@ class BrokerProcess {
  public:
   /// Opens everything and begins to serve. An error says what the operator can do about it. When this returns
   /// with a broker, clients are answered.
-  static Result<std::unique_ptr<BrokerProcess>> start(metadata::StaticConfig config);
+  /// `new_cluster_id` is for directories that have none yet; empty: a random one.
+  static Result<std::unique_ptr<BrokerProcess>> start(metadata::StaticConfig config,
+                                                      std::string new_cluster_id = {});
 
   /// As a crash, unless stop() came before.
   ~BrokerProcess();
@@ -25,6 +28,15 @@ class BrokerProcess {
   std::vector<std::string> addresses() const;
   std::vector<std::string> log_directories() const;
   std::string cluster_id() const;
+  int32_t node_id() const;
+
+  /// Calls `beat` about every `period`, on a thread of its own, for as long as all event loops turn; until
+  /// stop().
+  void watch(std::chrono::microseconds period, std::function<void()> beat);
+  /// Settings have been read again. What can change while the broker runs is taken over before this returns;
+  /// a log line for each setting says whether it was, and what waits for a restart. Files of TLS listeners
+  /// are looked at as well.
+  void reload(const metadata::StaticConfig& wanted);
 
   /// Orderly end: stops accepting, answers or refuses what waits, flushes, fences itself in the metadata log,
   /// marks the directories clean. False when something did not work; the log says what.

@@ -1,7 +1,10 @@
 // What clients talk to: listeners, authentication, coordinators and the server, and settings that change.
 
 #include <algorithm>
+#include <cerrno>
+#include <string_view>
 
+#include "app/advertised_check.h"
 #include "app/broker_parts.h"
 #include "app/connection_limits.h"
 #include "app/exposure.h"
@@ -13,6 +16,25 @@ namespace barnabas::app {
 namespace {
 
 constinit Logger log_{"barnabas"};
+
+/// What the operator can do about a listener that cannot be opened.
+std::string_view remedy(const Error& error) {
+  if (error.kind == ErrorKind::not_found)
+    return "; expected in listeners: an address of this machine, or none (PLAINTEXT://:9092) for all of them";
+  switch (error.system_error) {
+    case EADDRINUSE:
+      return "; another process has this port: stop it (`ss -ltnp` names it), or choose another one in "
+             "listeners";
+    case EADDRNOTAVAIL:
+      return "; this machine has no such address: name one that it has in listeners, or none "
+             "(PLAINTEXT://:9092) for all of them, and what clients are to use in advertised.listeners";
+    case EACCES:
+      return "; ports below 1024 are for root and for services with CAP_NET_BIND_SERVICE: choose another one "
+             "in listeners";
+    default:
+      return "";
+  }
+}
 
 }  // namespace
 
@@ -89,9 +111,17 @@ Result<void> BrokerProcess::Parts::open_server() {
   loops.emplace(threads_given ? static_cast<std::size_t>(settings.integer("num.network.threads")) : 0);
   request_metrics.emplace(loops->size());
   server.emplace(*loops, *disk_pool, *dispatcher, server_limits(config), &*request_metrics);
-  BARNABAS_TRY(server->bind(listeners.bind));
+  if (auto opened = server->bind(listeners.bind); !opened) {
+    Error error = std::move(opened).error();
+    error.message += remedy(error);
+    return std::unexpected(std::move(error));
+  }
   if (const auto warning = exposure_warning(listeners.bind, config)) log_.warn("{}", *warning);
   take_bound_ports(services->listeners, server->bound());
+  // Looking up names takes its time, which the disk pool's threads have.
+  background->submit("advertised addresses", [told = listeners] {
+    for (const std::string& doubt : doubts_about_advertised(told, resolves_here)) log_.warn("{}", doubt);
+  });
   follow_settings();
   return {};
 }

@@ -96,7 +96,11 @@ Result<void> BrokerProcess::Parts::open_storage() {
   options.paths.push_back(metadata_directory);
   options.node_id = node;
   options.format = true;
+  options.new_cluster_id = new_cluster_id;
   BARNABAS_ASSIGN(auto directories, storage::open_log_directories(disk, options));
+  if (!new_cluster_id.empty() && directories.cluster_id != new_cluster_id)
+    log_.info("the directories have a cluster id already, which stays id={} given={}", directories.cluster_id,
+              new_cluster_id);
   for (storage::LogDirectory& directory : directories.directories)
     if (directory.path == metadata_directory) {
       metadata_directory_id = directory.directory_id;

@@ -2,10 +2,13 @@
 
 #include <fstream>
 
+#include "base/log.h"
 #include "base/properties.h"
 
 namespace barnabas::app {
 namespace {
+
+constinit Logger log_{"barnabas"};
 
 Result<void> set_all(metadata::StaticConfig& config, const std::string& file, std::string_view text) {
   const auto properties = parse_properties(text);
@@ -69,7 +72,13 @@ Result<metadata::StaticConfig> load_configuration(const ConfigurationSources& so
   bool advertised_in_environment = false;
   bool listeners_in_environment = false;
   for (const EnvironmentSetting& setting : sources.environment) {
-    BARNABAS_TRY(config.set(setting.name, setting.value, setting.variable));
+    const auto set = config.set(setting.name, setting.value, setting.variable);
+    // What else begins with KAFKA_ in a container is as often somebody's own as it is a mistake.
+    if (!set && set.error().kind == ErrorKind::not_found) {
+      log_.warn("ignored: {}", set.error().message);
+      continue;
+    }
+    BARNABAS_TRY(set);
     advertised_in_environment |= setting.name == "advertised.listeners";
     listeners_in_environment |= setting.name == "listeners";
   }

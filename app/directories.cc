@@ -1,6 +1,7 @@
 #include "app/directories.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 namespace barnabas::app {
@@ -21,6 +22,13 @@ NodeId node_of(const metadata::StaticConfig& config) {
   const auto* given = config.given("node.id");
   const int64_t id = given != nullptr ? config.integer("node.id") : config.integer("broker.id");
   return NodeId{static_cast<int32_t>(id < 0 ? 1 : id)};
+}
+
+bool is_cluster_id(std::string_view text) {
+  constexpr std::size_t length_max = 64;
+  return !text.empty() && text.size() <= length_max && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("-_+/=").contains(static_cast<char>(c));
+  });
 }
 
 std::vector<std::string> log_paths(const metadata::StaticConfig& config) {

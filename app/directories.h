@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/types.h"
@@ -10,6 +11,11 @@ namespace barnabas::app {
 
 /// node.id, or broker.id; 1 where neither is set.
 NodeId node_of(const metadata::StaticConfig& config);
+
+/// Whether a cluster may be called so: the id of a Uuid in base64, of whichever alphabet, or anything else of
+/// those letters.
+bool is_cluster_id(std::string_view text);
+inline constexpr const char* cluster_id_rule = "up to 64 letters, digits, -, _, +, / and =";
 
 /// log.dirs, or log.dir; absolute, without doubled and trailing slashes, as Java's File makes them and so
 /// Kafka's tools know them.

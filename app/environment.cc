@@ -23,6 +23,16 @@ constexpr auto not_settings = std::to_array<std::string_view>({
     "KAFKA_JMX_PORT",
     "KAFKA_HOME",
     "KAFKA_DEBUG",
+    // Of images that needed ZooKeeper, or chose not to.
+    "KAFKA_ZOOKEEPER_CONNECT",
+    "KAFKA_ENABLE_KRAFT",
+    "KAFKA_CFG_ZOOKEEPER_CONNECT",
+    // Files in a directory: secret_files.h.
+    "KAFKA_SSL_KEYSTORE_FILENAME",
+    "KAFKA_SSL_KEYSTORE_CREDENTIALS",
+    "KAFKA_SSL_KEY_CREDENTIALS",
+    "KAFKA_SSL_TRUSTSTORE_FILENAME",
+    "KAFKA_SSL_TRUSTSTORE_CREDENTIALS",
 });
 
 bool is_kubernetes_service_link(std::string_view variable) {

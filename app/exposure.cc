@@ -3,11 +3,12 @@
 #include "metadata/dynamic_broker_config.h"
 
 namespace barnabas::app {
-namespace {
 
-bool on_loopback(std::string_view host) {
+bool is_loopback(std::string_view host) {
   return host == "localhost" || host == "::1" || host == "0:0:0:0:0:0:0:1" || host.starts_with("127.");
 }
+
+namespace {
 
 bool asks_for_certificate(const network::ListenerConfig& listener, const metadata::StaticConfig& config) {
   if (listener.security_protocol != security::SecurityProtocol::ssl) return false;
@@ -22,7 +23,7 @@ std::optional<std::string> exposure_warning(const std::vector<network::ListenerC
                                             const metadata::StaticConfig& config) {
   std::string open;
   for (const network::ListenerConfig& listener : listeners) {
-    if (on_loopback(listener.host) || security::authenticates_by_sasl(listener.security_protocol) ||
+    if (is_loopback(listener.host) || security::authenticates_by_sasl(listener.security_protocol) ||
         asks_for_certificate(listener, config))
       continue;
     open += (open.empty() ? "" : ", ") + listener.name + "://" +

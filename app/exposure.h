@@ -2,12 +2,16 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metadata/static_config.h"
 #include "network/server.h"
 
 namespace barnabas::app {
+
+/// Whether only this machine is reached by it. `host` without brackets.
+bool is_loopback(std::string_view host);
 
 /// One line for the log when a listener lets everybody in who reaches it from another machine: which
 /// listeners, what that means, and the three steps of docs/security.md. Nothing when each listener is on

@@ -84,12 +84,6 @@ Result<void> format(const FormatArguments& arguments, std::ostream& out) {
   return {};
 }
 
-bool is_cluster_id(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '_';
-  });
-}
-
 }  // namespace
 
 void FormatCommand::declare(CLI::App& app) {
@@ -97,7 +91,7 @@ void FormatCommand::declare(CLI::App& app) {
       ->required()
       ->type_name("FILE");
   app.add_option("-t,--cluster-id", arguments_.cluster_id,
-                 "the id of the cluster, 22 letters, digits, - and _; a new one when it is not given")
+                 "the id of the cluster, as random-uuid prints one; a new one when it is not given")
       ->type_name("ID");
   app.add_option("-S,--add-scram", arguments_.scram,
                  "a user, repeatable: 'SCRAM-SHA-256=[name=alice,password=alice-secret]' or "
@@ -114,7 +108,7 @@ void FormatCommand::declare(CLI::App& app) {
 int FormatCommand::run(std::ostream& out, std::ostream& errors) {
   if (!arguments_.cluster_id) arguments_.cluster_id = Uuid::random().to_string();
   if (!is_cluster_id(*arguments_.cluster_id)) {
-    errors << "barnabas format: --cluster-id: expected letters, digits, - and _\n";
+    errors << "barnabas format: --cluster-id: expected " << cluster_id_rule << "\n";
     return 2;
   }
   if (const auto done = format(arguments_, out); !done) {

@@ -98,8 +98,11 @@ Result<void> check_advertised(const std::vector<Endpoint>& advertised, const Lis
       return fail(ErrorKind::invalid,
                   "advertised.listeners: " + endpoint.listener + " is not among listeners");
     if (endpoint.host == "0.0.0.0" || endpoint.host == "::")
-      return fail(ErrorKind::invalid, "advertised.listeners: " + endpoint.listener + "://" + endpoint.host +
-                                          " is no address that a client can connect to");
+      return fail(ErrorKind::invalid,
+                  "advertised.listeners: " + endpoint.listener + "://" + endpoint.host +
+                      " is no address that a client can connect to; expected the name or address by "
+                      "which clients reach this machine, such as " +
+                      endpoint.listener + "://" + local_host_name() + ":" + std::to_string(endpoint.port));
   }
   return {};
 }

@@ -6,10 +6,12 @@
 #include "app/doctor/doctor_command.h"
 #include "app/format_command.h"
 #include "app/healthcheck_command.h"
+#include "app/random_uuid_command.h"
 #include "app/serve_command.h"
 #include "app/version.h"
 #include "client/commands/commands.h"
 #include "command/command_line.h"
+#include "command/model_commands.h"
 #include "tools/check/check.h"
 #include "tools/dump/dump.h"
 
@@ -20,6 +22,7 @@ int main(int count, char** arguments) {
   command::CommandLine line("barnabas", version, std::make_unique<app::ServeCommand>());
   line.add(std::make_unique<app::FormatCommand>());
   line.add(std::make_unique<app::HealthcheckCommand>());
+  line.add(std::make_unique<app::RandomUuidCommand>());
   line.add(std::make_unique<tools::CheckCommand>());
   line.add(std::make_unique<tools::DumpCommand>());
   line.add(std::make_unique<app::DoctorCommand>());
@@ -33,5 +36,7 @@ int main(int count, char** arguments) {
   line.add(client::quota_command());
   line.add(client::cluster_command());
   line.add(client::log_command());
+  line.add(std::make_unique<command::CompletionCommand>(line.model()));
+  line.add(std::make_unique<command::ManualCommand>(line.model(), std::string("barnabas ") + app::version));
   return line.run({arguments, static_cast<std::size_t>(count)}, std::cout, std::cerr);
 }

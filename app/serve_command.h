@@ -7,7 +7,8 @@
 
 namespace barnabas::app {
 
-/// Runs the broker until SIGTERM or SIGINT. Takes what Kafka's start script takes: [server.properties]
+/// Runs the broker until SIGTERM or SIGINT, tells a service manager about it, and reads the settings again
+/// upon SIGHUP. Takes what Kafka's start script takes: [server.properties]
 /// [--override name=value]…. Exit code 1: it did not start, and one line says why, or did not stop in time.
 class ServeCommand : public command::Command {
  public:

@@ -16,8 +16,9 @@ constexpr int exit_code_of_signal = 128;
 
 }  // namespace
 
-Signals::Signals() {
+Signals::Signals() : hangup_ends_(::isatty(STDIN_FILENO) == 1) {
   sigemptyset(&set_);
+  sigaddset(&set_, SIGHUP);
   sigaddset(&set_, SIGTERM);
   sigaddset(&set_, SIGINT);
   sigaddset(&set_, ends_the_thread);
@@ -38,8 +39,11 @@ void Signals::serving(std::function<void()> hurry) {
 }
 
 int Signals::wait() {
-  stop_.acquire();
-  return first_;
+  std::unique_lock lock(mutex_);
+  told_.wait(lock, [this] { return first_ != 0 || reload_; });
+  if (first_ != 0) return first_;
+  reload_ = false;
+  return SIGHUP;
 }
 
 void Signals::stopped() {
@@ -52,8 +56,21 @@ void Signals::run() {
     int number = 0;
     if (sigwait(&set_, &number) != 0) continue;
     if (number == ends_the_thread) return;
-    received(number);
+    if (number == SIGHUP && !hangup_ends_)
+      hung_up();
+    else
+      received(number);
   }
+}
+
+void Signals::hung_up() {
+  const std::scoped_lock lock(mutex_);
+  if (phase_.load() != Phase::serving) {
+    log_.info("no settings are read again while starting or stopping signal={}", SIGHUP);
+    return;
+  }
+  reload_ = true;
+  told_.notify_one();
 }
 
 void Signals::received(int number) {
@@ -65,7 +82,7 @@ void Signals::received(int number) {
     case Phase::serving:
       phase_.store(Phase::stopping);
       first_ = number;
-      stop_.release();
+      told_.notify_one();
       return;
     case Phase::stopping:
       phase_.store(Phase::hurried);

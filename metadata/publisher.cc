@@ -26,6 +26,12 @@ void ImagePublisher::publish(const MetadataChanges& changes, MetadataImagePtr im
   current_.swap(image);  // the old one goes with the argument, after the lock: freeing it takes its time
 }
 
+void ImagePublisher::announce(const MetadataChanges& changes) {
+  const std::lock_guard lock(mutex_);
+  const MetadataImagePtr image = current();
+  for (const auto& listener : listeners_) listener(changes, image);
+}
+
 bool concerns_broker(const MetadataChanges& changes, NodeId node) {
   return changes.all || std::ranges::any_of(changes.changed_configs, [&](const ConfigResource& resource) {
            return resource.type == ConfigResourceType::broker &&

@@ -50,6 +50,9 @@ class ImagePublisher {
 
   /// From one thread at a time.
   void publish(const MetadataChanges& changes, MetadataImagePtr image);
+  /// Tells the listeners of a change that is not in the image, such as of a settings file. From any thread,
+  /// which runs them, but no listener.
+  void announce(const MetadataChanges& changes);
 
  private:
   std::mutex

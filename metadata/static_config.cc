@@ -283,6 +283,35 @@ bool has_effect(std::string_view broker_setting) {
          of_mechanism == effective_of_mechanism_only;
 }
 
+StaticConfig::StaticConfig() {
+  given_ = states_.emplace_back(std::make_unique<Entries>()).get();
+}
+
+StaticConfig::StaticConfig(const StaticConfig& other) {
+  given_ = states_.emplace_back(std::make_unique<Entries>(other.all_given())).get();
+}
+
+StaticConfig::StaticConfig(StaticConfig&& other) noexcept
+    : states_(std::move(other.states_)), given_(other.given_.exchange(nullptr)) {}
+
+StaticConfig& StaticConfig::operator=(StaticConfig other) noexcept {
+  states_.swap(other.states_);
+  given_ = states_.back().get();
+  return *this;
+}
+
+void StaticConfig::take_over(const StaticConfig& wanted, const std::vector<std::string>& names) {
+  auto next = std::make_unique<Entries>(all_given());
+  for (const std::string& name : names) {
+    const Entry* entry = wanted.given(name);
+    if (entry != nullptr)
+      next->insert_or_assign(name, *entry);
+    else
+      next->erase(name);
+  }
+  given_.store(states_.emplace_back(std::move(next)).get(), std::memory_order_release);
+}
+
 Result<void> StaticConfig::set(std::string_view name, std::string value, std::string origin) {
   // What is set for one listener has to be as good as what is set for all.
   const ConfigDefinition* definition = find_broker_config(without_listener_prefix(name));
@@ -294,7 +323,7 @@ Result<void> StaticConfig::set(std::string_view name, std::string value, std::st
       text += "; did you mean " + std::string(nearest) + "?";
     else
       text += "; allowed are the names of Kafka 4.4's broker settings and those in docs/settings.md";
-    return fail(ErrorKind::invalid, std::move(text));
+    return fail(ErrorKind::not_found, std::move(text));
   }
   if (definition != nullptr) {
     if (const auto valid = validate_config(*definition, value); !valid) {
@@ -307,17 +336,18 @@ Result<void> StaticConfig::set(std::string_view name, std::string value, std::st
   if (name == "max.connections.per.ip.overrides")
     if (const auto valid = parse_connection_overrides(value); !valid)
       return fail(ErrorKind::invalid, origin + ": " + valid.error().message);
-  given_.insert_or_assign(std::string(name), Entry{std::move(value), std::move(origin)});
+  own().insert_or_assign(std::string(name), Entry{std::move(value), std::move(origin)});
   return {};
 }
 
 void StaticConfig::forget(std::string_view name) {
-  if (const auto at = given_.find(name); at != given_.end()) given_.erase(at);
+  if (const auto at = own().find(name); at != own().end()) own().erase(at);
 }
 
 const StaticConfig::Entry* StaticConfig::given(std::string_view name) const {
-  const auto at = given_.find(name);
-  return at == given_.end() ? nullptr : &at->second;
+  const Entries& entries = all_given();
+  const auto at = entries.find(name);
+  return at == entries.end() ? nullptr : &at->second;
 }
 
 std::optional<std::string> StaticConfig::value(std::string_view name) const {
@@ -351,7 +381,7 @@ std::vector<std::string> StaticConfig::list(std::string_view name) const {
 
 std::vector<std::string> StaticConfig::without_effect() const {
   std::vector<std::string> lines;
-  for (const auto& [name, entry] : given_)
+  for (const auto& [name, entry] : all_given())
     if (!has_effect(name)) lines.push_back(entry.origin + ": " + name + " has no effect in this version");
   return lines;
 }

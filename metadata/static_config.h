@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,25 +15,37 @@
 namespace barnabas::metadata {
 
 /// What the operator set at start: settings file, environment and command line, already merged and checked,
-/// over Kafka's defaults. Never changes while the broker runs; copies are cheap enough for start-up only.
+/// over Kafka's defaults. While the broker runs only take_over() changes it; copies are cheap enough for
+/// start-up only. Reading is for any thread, even beside take_over(); everything else is for one.
 class StaticConfig {
  public:
   struct Entry {
     std::string value;
     std::string origin;  ///< "server.properties:12", "KAFKA_LOG_DIRS", "--override"
   };
+  using Entries = std::map<std::string, Entry, std::less<>>;
+
+  StaticConfig();
+  StaticConfig(const StaticConfig& other);
+  StaticConfig(StaticConfig&& other) noexcept;
+  StaticConfig& operator=(StaticConfig other) noexcept;
+  ~StaticConfig() = default;
 
   /// A later call for the same name wins. Unknown names and bad values are refused with origin, name, value
   /// and what is allowed. Names with a prefix that Kafka defines for whole families ("listener.name.…") are
-  /// accepted.
+  /// accepted. ErrorKind::not_found for an unknown name, else ErrorKind::invalid.
   Result<void> set(std::string_view name, std::string value, std::string origin);
 
   /// Back to the default.
   void forget(std::string_view name);
 
+  /// From now on `names` are as in `wanted`, set or not. A reader sees all of it or nothing, and what it was
+  /// given before stays valid: each state is kept, so this is for what an operator asks for.
+  void take_over(const StaticConfig& wanted, const std::vector<std::string>& names);
+
   /// What was set, not the default.
   const Entry* given(std::string_view name) const;
-  const std::map<std::string, Entry, std::less<>>& all_given() const { return given_; }
+  const Entries& all_given() const { return *given_.load(std::memory_order_acquire); }
 
   /// The value in force: given, else default; nothing when neither exists. `name` must be a known setting.
   std::optional<std::string> value(std::string_view name) const;
@@ -45,7 +59,11 @@ class StaticConfig {
   std::vector<std::string> without_effect() const;
 
  private:
-  std::map<std::string, Entry, std::less<>> given_;
+  Entries& own() { return *states_.back(); }
+
+  std::vector<std::unique_ptr<Entries>>
+      states_;                         ///< the last one is in force; never empty but when moved from
+  std::atomic<const Entries*> given_;  ///< the last of them
 };
 
 /// Whether a broker setting has an effect in this version. The list is metadata/static_config.cc's.

@@ -83,7 +83,8 @@ class Reader {
     if (PKCS12_verify_mac(&store, text(password_), length(password_)) == 1) return {};
     // An empty password and none at all make different keys.
     if (password_->empty() && PKCS12_verify_mac(&store, nullptr, 0) == 1) return {};
-    return refuse_store("the password is wrong, or the store was damaged");
+    return refuse_store(
+        "the password is wrong (ssl.keystore.password, ssl.truststore.password), or the store was damaged");
   }
 
   Result<void> read_parts(PKCS12& store) {

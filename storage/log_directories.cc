@@ -205,7 +205,8 @@ Result<LogDirectories> open_log_directories(io::Disk& disk, const LogDirectories
                     "/meta.properties: not there. The log directories must be formatted first "
                     "(barnabas format, or Kafka's kafka-storage.sh format)");
   }
-  if (result.cluster_id.empty()) result.cluster_id = Uuid::random().to_string();
+  if (result.cluster_id.empty())
+    result.cluster_id = options.new_cluster_id.empty() ? Uuid::random().to_string() : options.new_cluster_id;
 
   for (Candidate& candidate : candidates) {
     if (candidate.directory.usable()) {

@@ -49,6 +49,8 @@ struct LogDirectoriesOptions {
   /// Directories without meta.properties become ours (made if missing, a cluster id is generated if none is
   /// known). Off: they are an error that says how to format them.
   bool format = false;
+  /// For directories none of which has one; empty: generated.
+  std::string new_cluster_id;
 };
 
 /// Makes, locks and identifies the directories and takes their clean-shutdown markers away (durably, before

@@ -152,6 +152,11 @@ class Broker:
     def signal(self, number):
         self._process.send_signal(number)
 
+    def reload(self):
+        """SIGHUP, with the settings file as `properties` are now."""
+        self._write_settings()
+        self.signal(signal.SIGHUP)
+
     def wait(self, timeout_s=_STOP_TIMEOUT_S):
         """Wait for the process to end; returns its exit code."""
         return self._process.wait(timeout_s)

@@ -138,6 +138,14 @@ class Refusal(ProcessTest):
                 for part in ("server.properties:", name, value):
                     self.assertIn(part, log)
 
+    def test_name_that_is_nearly_one(self):
+        self.assertIn("num.partitons (value \"3\"); did you mean num.partitions?",
+                      self.refused(properties={"num.partitons": "3"}))
+
+    def test_variable_that_stands_for_no_setting_is_a_warning(self):
+        broker = self.start(environment={"KAFKA_NUM_PARTITONS": "3"})
+        self.assertIn("KAFKA_NUM_PARTITONS: unknown setting num.partitons", broker.log_path.read_text())
+
     def test_bad_override_and_bad_variable(self):
         self.assertIn("no.such.setting", self.refused(arguments=["--override", "no.such.setting=1"]))
         self.assertIn("KAFKA_NUM_PARTITIONS", self.refused(environment={"KAFKA_NUM_PARTITIONS": "many"}))
@@ -145,12 +153,42 @@ class Refusal(ProcessTest):
     def test_port_that_is_taken(self):
         with socket.create_server((HOST, 0)) as other:
             port = other.getsockname()[1]
-            self.assertIn(str(port), self.refused(properties={"listeners": f"PLAINTEXT://{HOST}:{port}"}))
+            log = self.refused(properties={"listeners": f"PLAINTEXT://{HOST}:{port}"})
+            self.assertEqual(len(log.splitlines()), 1, log)
+            for part in (f"{HOST}:{port}", "another process has this port", "choose another one in listeners"):
+                self.assertIn(part, log)
+
+    def test_address_that_this_machine_has_not(self):
+        # Of the range for documentation.
+        log = self.refused(properties={"listeners": "PLAINTEXT://192.0.2.7:9092"})
+        for part in ("192.0.2.7:9092", "this machine has no such address", "advertised.listeners"):
+            self.assertIn(part, log)
+
+    def test_advertised_address_that_nobody_can_connect_to(self):
+        log = self.refused(properties={"listeners": f"PLAINTEXT://{HOST}:0", "advertised.listeners": "PLAINTEXT://0.0.0.0:9092"})
+        self.assertEqual(len(log.splitlines()), 1, log)
+        for part in ("advertised.listeners", "PLAINTEXT://0.0.0.0", "by which clients reach this machine, such as"):
+            self.assertIn(part, log)
+
+    def test_wrong_password_of_a_key_store(self):
+        with tempfile.TemporaryDirectory() as home:
+            key, certificate, store = (pathlib.Path(home, name) for name in ("key.pem", "certificate.pem", "store.p12"))
+            for command in (("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", key, "-out",
+                             certificate),
+                            ("pkcs12", "-export", "-in", certificate, "-inkey", key, "-passout", "pass:right", "-out", store)):
+                subprocess.run(["openssl", *map(str, command)], check=True, capture_output=True)
+            log = self.refused(secured={"TLS": "SSL"}, properties={
+                "ssl.keystore.location": str(store), "ssl.keystore.type": "PKCS12", "ssl.keystore.password": "wrong"})
+            self.assertEqual(len(log.splitlines()), 1, log)
+            for part in (str(store), "the password is wrong", "ssl.keystore.password"):
+                self.assertIn(part, log)
 
     def test_directory_of_a_running_broker(self):
         running = self.start()
         log = self.refused(properties={"log.dirs": str(running.data_dir)})
-        self.assertIn(str(running.data_dir), log)
+        self.assertEqual(len(log.splitlines()), 1, log)
+        for part in (str(running.data_dir), "in use", "Stop the other broker"):
+            self.assertIn(part, log)
         self.produce(running, "t", ["1\n"])
 
     def test_directory_of_another_node(self):
@@ -191,6 +229,24 @@ class Settings(ProcessTest):
         told = broker.start().log_path.read_text()
         self.assertEqual(told.count(warning), 1)
         self.assertIn(everywhere, told)
+
+    def test_advertised_addresses_that_look_wrong_are_told_of(self):
+        broker = Broker()
+        self.addCleanup(broker.clean)
+        broker.properties |= {"listeners": f"PLAINTEXT://0.0.0.0:{broker.port}",
+                              "advertised.listeners": f"PLAINTEXT://{broker.bootstrap}"}
+        broker.start()
+        self.await_log(broker, f"told to connect to PLAINTEXT://{broker.bootstrap}, which is their own machine; set advertised")
+        broker.stop()
+        broker.properties["advertised.listeners"] = f"PLAINTEXT://no-such-host.invalid:{broker.port}"
+        broker.start()
+        self.await_log(broker, "no-such-host.invalid")
+
+    def await_log(self, broker, text):
+        deadline = time.monotonic() + TIMEOUT_S
+        while text not in broker.log_path.read_text():
+            self.assertLess(time.monotonic(), deadline, broker.log_tail())
+            time.sleep(0.02)
 
     def test_topics_are_not_created_by_themselves_when_told_so(self):
         broker = self.start(properties={"auto.create.topics.enable": "false"})
