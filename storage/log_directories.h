@@ -50,7 +50,7 @@ struct LogDirectoriesOptions {
   /// known). Off: they are an error that says how to format them.
   bool format = false;
   /// For directories none of which has one; empty: generated.
-  std::string new_cluster_id;
+  std::string new_cluster_id{};
 };
 
 /// Makes, locks and identifies the directories and takes their clean-shutdown markers away (durably, before
