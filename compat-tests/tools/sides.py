@@ -71,6 +71,8 @@ class Side:
             (rf"\b{self.broker.port}\b", "PORT"),
             *((rf"\b{re.escape(self.broker.address(name))}\b", name) for name in self.broker.secured),
             # Topics, directories, clusters and incarnations get random ids.
+            # Before ids: between its signs there may be 22 letters that look like one.
+            (r"[A-Za-z0-9+/]{86}==", "HMAC"),
             (r"(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{22}(?![\w-])", "ID"),
             # Where the tool was in its own code.
             (r"^\s+(at |\.\.\. \d+ more|Suppressed).*\n", ""),

@@ -54,7 +54,6 @@ class ScramUsers(SideBySideTest):
 class DelegationTokens(SideBySideTest):
     @staticmethod
     def normal(text):
-        text = re.sub(r"[A-Za-z0-9+/]{86}==", "HMAC", text)
         text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d", "MOMENT", text)
         text = re.sub(r"\w{3} \w{3} \d\d \d\d:\d\d:\d\d \w+ \d{4}", "MOMENT", text)
         lines = [" ".join(line.split()) for line in text.splitlines()]
