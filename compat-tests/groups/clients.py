@@ -51,6 +51,7 @@ INSTALLED = {
     "sarama": (go, (CLASSIC, COOPERATIVE, CLASSIC + STATIC)),
     "kafka-go": (go, (CLASSIC, READER)),
     "kafkajs": (node, (CLASSIC,)),
+    "platformatic-kafka": (node, (CLASSIC, COOPERATIVE)),
     "aiokafka": (python, (CLASSIC, CLASSIC + STATIC)),
     "confluent-kafka-go": (go, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, CONSUMER + STATIC)),
     "rdkafka": (rust, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, CONSUMER + STATIC)),

@@ -52,6 +52,7 @@ CLIENTS = {
     "franz-go": lambda: client_programs.go("franz-go", PROGRAM),
     "java": java,
     "kafkajs": lambda: client_programs.node("kafkajs", PROGRAM),
+    "platformatic-kafka": lambda: client_programs.node("platformatic-kafka", PROGRAM),
 }
 
 
