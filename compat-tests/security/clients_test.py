@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """One client, every way into a secured broker that it has: TLS, mutual TLS, and each SASL mechanism with and without
-TLS; and such as must be refused. `clients_test.py CLIENT`; ways.py has the ways."""
+TLS; and such as must be refused. `clients_test.py CLIENT [--program PATH]`; ways.py has the ways."""
 
 import argparse
 import pathlib
@@ -47,6 +47,7 @@ CLIENTS = {
     "kafka-go": lambda: client_programs.go("kafka-go", PROGRAM),
     "kafka-python": lambda: client_programs.python("kafka-python", PROGRAM),
     "kcat": kcat,
+    "librdkafka": None,  # it is built with Barnabas
     "rdkafka": lambda: client_programs.rust("rdkafka", PROGRAM),
     "sarama": lambda: client_programs.go("sarama", PROGRAM),
     "franz-go": lambda: client_programs.go("franz-go", PROGRAM),
@@ -90,8 +91,12 @@ def run(client, command, directory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("client", choices=sorted(CLIENTS))
-    client = parser.parse_args().client
-    command = CLIENTS[client]()
+    parser.add_argument("--program", help="the client's program, for one that is built with Barnabas")
+    options = parser.parse_args()
+    client = options.client
+    if not (CLIENTS[client] or options.program):
+        parser.error(f"{client} needs --program")
+    command = [options.program] if options.program else CLIENTS[client]()
     try:
         with tempfile.TemporaryDirectory(prefix="barnabas-secured-") as directory:
             with results.noted("security_clients", client):
