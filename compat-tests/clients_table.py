@@ -82,6 +82,9 @@ APPLICATIONS = [
      "Apache Kafka to Barnabas and back at once, records and groups' offsets, while it is killed"),
 ]
 
+# What a client has only in part, shown by a test of its own instead of the life that the others live.
+GROUPS_IN_PART = {"kcat": "classic, commits by itself"}
+
 # Why some tools are not run.
 TOOLS_NOT_RUN = {
     "not yet: it needs share groups": {"console-share-consumer", "share-consumer-perf-test", "verifiable-share-consumer"},
@@ -126,6 +129,9 @@ class Matrix:
         return f"{number} of {len(self.basics.VERBS)}" if number else "–"
 
     def groups_of(self, client):
+        if client in GROUPS_IN_PART:
+            self.cells.append(("groups", client))
+            return GROUPS_IN_PART[client]
         modes = {**{name: modes for name, (_, modes) in self.groups.INSTALLED.items()}, **self.groups.BUILT_WITH_BARNABAS}
         if client not in modes:
             return "–"
