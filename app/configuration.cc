@@ -1,6 +1,7 @@
 #include "app/configuration.h"
 
 #include <fstream>
+#include <limits>
 
 #include "base/log.h"
 #include "base/properties.h"
@@ -39,6 +40,15 @@ Result<void> derive_listeners(metadata::StaticConfig& config) {
     derived += std::string(item.substr(0, host)) + "://0.0.0.0" + std::string(item.substr(port));
   }
   return config.set("listeners", derived, advertised->origin + " (derived)");
+}
+
+/// Whoever says in so many words that no number of records is worth a sync asks for Kafka's trade; start
+/// scripts for tests do.
+Result<void> derive_flush_before_ack(metadata::StaticConfig& config) {
+  const auto* interval = config.given("log.flush.interval.messages");
+  if (interval == nullptr || config.given("log.flush.before.ack") != nullptr) return {};
+  if (metadata::parse_integer(interval->value) != std::numeric_limits<int64_t>::max()) return {};
+  return config.set("log.flush.before.ack", "false", interval->origin + " (derived)");
 }
 
 }  // namespace
@@ -86,6 +96,7 @@ Result<metadata::StaticConfig> load_configuration(const ConfigurationSources& so
     config.forget("listeners");
   for (const std::string& text : sources.overrides) BARNABAS_TRY(apply_override(config, text));
   BARNABAS_TRY(derive_listeners(config));
+  BARNABAS_TRY(derive_flush_before_ack(config));
   return config;
 }
 

@@ -93,5 +93,19 @@ TEST(Configuration, listeners_are_derived_from_advertised_ones) {
   EXPECT_EQ(config->text("listeners"), "PLAINTEXT://0.0.0.0:9095");
 }
 
+TEST(Configuration, who_says_that_no_number_of_records_is_worth_a_sync_gets_no_sync_before_the_answer) {
+  const auto synced = [](std::vector<EnvironmentSetting> environment) {
+    const auto config = load_configuration({"", "", std::move(environment), {}});
+    EXPECT_TRUE(config) << config.error().message;
+    return config->boolean("log.flush.before.ack");
+  };
+  const EnvironmentSetting never{"KAFKA_LOG_FLUSH_INTERVAL_MESSAGES", "log.flush.interval.messages",
+                                 "9223372036854775807"};
+  EXPECT_TRUE(synced({}));
+  EXPECT_FALSE(synced({never}));
+  EXPECT_TRUE(synced({{never.variable, never.name, "10000"}}));
+  EXPECT_TRUE(synced({never, {"KAFKA_LOG_FLUSH_BEFORE_ACK", "log.flush.before.ack", "true"}}));
+}
+
 }  // namespace
 }  // namespace barnabas::app

@@ -1,11 +1,15 @@
 #include "app/exposure.h"
 
+#include <boost/asio/ip/address.hpp>
+
 #include "metadata/dynamic_broker_config.h"
 
 namespace barnabas::app {
 
 bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host == "0:0:0:0:0:0:0:1" || host.starts_with("127.");
+  boost::system::error_code no_address;
+  const auto address = boost::asio::ip::make_address(host, no_address);
+  return no_address ? host == "localhost" : address.is_loopback();
 }
 
 namespace {
@@ -34,6 +38,19 @@ std::optional<std::string> exposure_warning(const std::vector<network::ListenerC
          " is let in without being asked who it is. To secure it: 1. give the broker a certificate "
          "(ssl.keystore.location), 2. make it a SASL_SSL listener and create a user (barnabas format "
          "--add-scram), 3. set authorizer.class.name and super.users. docs/security.md has the three steps";
+}
+
+std::optional<std::string> http_exposure_warning(const std::vector<std::string>& addresses) {
+  std::string open;
+  for (const std::string& address : addresses) {
+    std::string_view host = std::string_view(address).substr(0, address.rfind(':'));
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    if (!is_loopback(host)) open += (open.empty() ? "" : ", ") + address;
+  }
+  if (open.empty()) return std::nullopt;
+  return "everybody who reaches http://" + open +
+         " can read metrics, and in them the names of topics, groups and clients; let only the monitoring "
+         "reach it, or set http.listeners to 127.0.0.1:9644";
 }
 
 }  // namespace barnabas::app

@@ -19,4 +19,8 @@ bool is_loopback(std::string_view host);
 std::optional<std::string> exposure_warning(const std::vector<network::ListenerConfig>& listeners,
                                             const metadata::StaticConfig& config);
 
+/// One line when an address of http.listeners ("0.0.0.0:9644") is reached from other machines: nobody is
+/// asked there who it is.
+std::optional<std::string> http_exposure_warning(const std::vector<std::string>& addresses);
+
 }  // namespace barnabas::app

@@ -15,8 +15,10 @@ std::optional<std::string> warning(std::vector<network::ListenerConfig> listener
 }
 
 TEST(Exposure, loopback_needs_no_warning) {
-  for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "localhost"})
+  for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "0:0:0:0:0:0:0:1", "localhost"})
     EXPECT_EQ(warning({{"PLAINTEXT", SecurityProtocol::plaintext, host, 9092}}), std::nullopt) << host;
+  // A name, whoever has it.
+  EXPECT_TRUE(warning({{"PLAINTEXT", SecurityProtocol::plaintext, "127.0.0.1.example", 9092}}));
 }
 
 TEST(Exposure, a_plaintext_listener_elsewhere_is_named_with_the_three_steps) {
@@ -45,6 +47,18 @@ TEST(Exposure, sasl_asks_everybody) {
   EXPECT_EQ(
       warning({{"A", SecurityProtocol::sasl_plaintext, "", 1}, {"B", SecurityProtocol::sasl_ssl, "", 2}}),
       std::nullopt);
+}
+
+TEST(Exposure, metrics_for_everybody_are_warned_of_with_their_address) {
+  EXPECT_EQ(http_exposure_warning({}), std::nullopt);
+  EXPECT_EQ(http_exposure_warning({"127.0.0.1:9644", "[::1]:9644", "localhost:1"}), std::nullopt);
+  for (const char* address :
+       {"0.0.0.0:9644", "[::]:9644", "*:9644", ":9644", "192.0.2.7:80", "metrics.example:1"}) {
+    const auto line = http_exposure_warning({"127.0.0.1:9644", address});
+    ASSERT_TRUE(line) << address;
+    EXPECT_NE(line->find(std::string("http://") + address), std::string::npos) << *line;
+    EXPECT_EQ(line->find("127.0.0.1:9644 "), std::string::npos) << *line;
+  }
 }
 
 }  // namespace

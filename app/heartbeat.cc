@@ -1,5 +1,7 @@
 #include "app/heartbeat.h"
 
+#include <fmt/ranges.h>
+
 #include <utility>
 
 #include "base/log.h"
@@ -12,27 +14,19 @@ constinit Logger log_{"barnabas"};
 }  // namespace
 
 Heartbeat::Heartbeat(network::EventLoops& loops, std::chrono::microseconds period, std::function<void()> beat)
-    : loops_(loops),
-      period_(period),
-      beat_(std::move(beat)),
-      answers_(std::make_shared<Answers>(loops.size())),
-      ticker_([this] { return tick(); }) {}
+    : period_(period), beat_(std::move(beat)), probe_(loops), ticker_([this] { return tick(); }) {}
 
 Instant Heartbeat::tick() {
-  bool all = true;
-  for (std::size_t i = 0; i < loops_.size(); ++i) {
-    if (asked_ && !(*answers_)[i].load()) {
-      all = false;
-      if (!hangs_) log_.warn("an event loop does not turn loop={}", i);
-      continue;
-    }
-    (*answers_)[i] = false;
-    loops_[i].post([answers = answers_, i] { (*answers)[i] = true; });
+  const auto next = [this] { return std::chrono::steady_clock::now() + period_; };
+  if (asked_ && !turned_->exchange(false)) {
+    if (!std::exchange(hangs_, true))
+      log_.warn("event loops do not turn loops={}", fmt::join(probe_.missing(), ","));
+    return next();
   }
-  hangs_ = !all;
-  if (all && asked_) beat_();
-  asked_ = true;
-  return std::chrono::steady_clock::now() + period_;
+  hangs_ = false;
+  if (std::exchange(asked_, true)) beat_();
+  probe_.ask([turned = turned_](bool turn) { *turned = turn; });
+  return next();
 }
 
 }  // namespace barnabas::app

@@ -4,16 +4,16 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <vector>
 
+#include "app/loop_probe.h"
 #include "app/ticker.h"
 #include "network/event_loops.h"
 
 namespace barnabas::app {
 
-/// Proves that the event loops turn: every `period` each loop is given something to do, and `beat` is called,
-/// on a thread of this class, when all of them have done what they were given before. A loop that hangs is a
-/// warning in the log and no beat.
+/// Proves that the event loops turn: every `period` they are asked to, and `beat` is called, on a thread of
+/// this class, when all of them have turned since it last asked. Loops that hang are a warning in the log and
+/// no beat.
 class Heartbeat {
  public:
   /// The loops must outlive it.
@@ -22,12 +22,11 @@ class Heartbeat {
  private:
   Instant tick();
 
-  /// Shared with what is posted, which may run when this object has gone.
-  using Answers = std::vector<std::atomic<bool>>;
-  network::EventLoops& loops_;
   const std::chrono::microseconds period_;
   const std::function<void()> beat_;
-  std::shared_ptr<Answers> answers_;
+  LoopProbe probe_;
+  /// Shared with the question, which may be answered when this object has gone.
+  std::shared_ptr<std::atomic<bool>> turned_ = std::make_shared<std::atomic<bool>>(false);
   bool asked_ = false;
   bool hangs_ = false;
   Ticker ticker_;  ///< last: it uses the others

@@ -2,10 +2,13 @@
 
 #include <unistd.h>
 
+#include <boost/asio/ip/address.hpp>
+
 #include <algorithm>
 #include <cctype>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include "security/security_protocol.h"
@@ -90,6 +93,22 @@ broker::AdvertisedListener advertise(const Endpoint& endpoint, SecurityProtocol 
           static_cast<int16_t>(protocol)};
 }
 
+/// Whether no client anywhere can connect to it: an address of none or of many, or what no name server may
+/// ever know (RFC 1035 2.3.4, RFC 6761 6.4).
+bool is_nobodys(std::string_view host) {
+  boost::system::error_code no_address;
+  const auto address = boost::asio::ip::make_address(host, no_address);
+  if (!no_address)
+    return address.is_unspecified() || address.is_multicast() ||
+           (address.is_v4() && address.to_v4() == boost::asio::ip::address_v4::broadcast());
+  if (host.ends_with('.')) host.remove_suffix(1);
+  constexpr std::size_t name_max = 253, label_max = 63;
+  if (host.size() > name_max || host == "invalid" || host.ends_with(".invalid")) return true;
+  for (const auto label : std::views::split(host, '.'))
+    if (label.empty() || label.size() > label_max) return true;
+  return std::ranges::any_of(host, [](unsigned char c) { return c <= ' ' || c == '/' || c == 0x7F; });
+}
+
 Result<void> check_advertised(const std::vector<Endpoint>& advertised, const Listeners& listeners) {
   for (const Endpoint& endpoint : advertised) {
     const bool bound = std::ranges::find(listeners.bind, endpoint.listener, &network::ListenerConfig::name) !=
@@ -97,7 +116,7 @@ Result<void> check_advertised(const std::vector<Endpoint>& advertised, const Lis
     if (!bound)
       return fail(ErrorKind::invalid,
                   "advertised.listeners: " + endpoint.listener + " is not among listeners");
-    if (endpoint.host == "0.0.0.0" || endpoint.host == "::")
+    if (!endpoint.host.empty() && is_nobodys(endpoint.host))
       return fail(ErrorKind::invalid,
                   "advertised.listeners: " + endpoint.listener + "://" + endpoint.host +
                       " is no address that a client can connect to; expected the name or address by "

@@ -57,9 +57,28 @@ TEST(Listeners, what_cannot_be_served_is_refused_with_the_reason) {
   EXPECT_NE(refused({{"listeners", "MINE://:9092"}}).find("listener.security.protocol.map"),
             std::string::npos);
   EXPECT_NE(refused({{"listeners", "PLAINTEXT://:1,PLAINTEXT://:2"}}).find("twice"), std::string::npos);
-  EXPECT_NE(refused({{"listeners", "PLAINTEXT://:1"}, {"advertised.listeners", "PLAINTEXT://0.0.0.0:1"}})
-                .find("connect"),
-            std::string::npos);
+}
+
+TEST(Listeners, an_advertised_address_that_no_client_anywhere_can_reach_is_refused_with_the_remedy) {
+  const auto refusal = [](const std::string& host) {
+    const std::string address = "PLAINTEXT://" + host + ":9092";
+    const auto listeners = parse_listeners(
+        config_of({{"listeners", "PLAINTEXT://:1"}, {"advertised.listeners", address.c_str()}}));
+    return listeners ? std::string() : listeners.error().message;
+  };
+  const std::string long_label(64, 'a');
+  for (const std::string& host :
+       {std::string("0.0.0.0"), std::string("[::]"), std::string("224.0.0.1"), std::string("[ff02::1]"),
+        std::string("255.255.255.255"), std::string("no.such.invalid"), std::string("broker..example"),
+        std::string("my broker"), long_label + ".example"}) {
+    EXPECT_NE(refusal(host).find("no address that a client can connect to"), std::string::npos) << host;
+    EXPECT_NE(refusal(host).find("such as PLAINTEXT://" + local_host_name() + ":9092"), std::string::npos)
+        << host;
+  }
+  // Names and networks of clients are not this machine's.
+  for (const char* host :
+       {"localhost", "10.0.0.1", "[2001:db8::1]", "broker_1", "broker.example.", "my.invalid.example"})
+    EXPECT_EQ(refusal(host), "") << host;
 }
 
 }  // namespace

@@ -136,6 +136,9 @@ int ServeCommand::run(std::ostream&, std::ostream& errors) {
   const auto cluster_id = new_cluster_id();
   if (!cluster_id) return complain(cluster_id.error());
   for (const std::string& line : config->without_effect()) log_.warn("{}", line);
+  if (!config->boolean("log.flush.before.ack"))
+    log_.info("acks=all is answered before the disk has the records, as set by {}",
+              config->given("log.flush.before.ack")->origin);
   Signals signals;
   ServiceManager manager = ServiceManager::of_environment();
   auto broker = BrokerProcess::start(std::move(*config), *cluster_id);

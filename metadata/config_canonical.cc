@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text.h"
+
 #include "metadata/config_definitions.h"
 
 namespace barnabas::metadata {
@@ -25,12 +27,6 @@ std::string java_decimal(double value) {
   const auto e = text.find('e');
   const int exponent = std::atoi(text.c_str() + e + 1);
   return with_point(text.substr(0, e)) + "E" + std::to_string(exponent);
-}
-
-std::string_view without_blanks(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
 }
 
 std::string joined_once(std::string_view list, bool duplicates_allowed) {
@@ -64,7 +60,7 @@ std::string canonical_config(const ConfigDefinition& definition, std::string_vie
     case ConfigType::string:
     case ConfigType::class_name:
     case ConfigType::password:
-      return std::string(without_blanks(value));
+      return std::string(trimmed(value));
   }
   return std::string(value);
 }

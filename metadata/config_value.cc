@@ -4,16 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.h"
+
 #include "metadata/config_definitions.h"
 
 namespace barnabas::metadata {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
-}
 
 std::string lower(std::string_view text) {
   std::string result(text);

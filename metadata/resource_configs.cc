@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "metadata/config_definitions.h"
 #include "metadata/effective_broker_config.h"
 #include "metadata/java_pattern.h"
@@ -149,23 +150,16 @@ constexpr auto match_keys = std::to_array<std::string_view>(
     {"client_id", "client_instance_id", "client_software_name", "client_software_version",
      "client_source_address", "client_source_port"});
 
-std::string_view without_blanks(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
-}
+}  // namespace
 
-/// "client_id=pattern": exactly one '=' with something on both sides.
-bool is_match_item(std::string_view item) {
+std::optional<ClientMatch> parse_client_match(std::string_view item) {
   const auto equals = item.find('=');
   if (equals == item.npos || item.find('=', equals + 1) != item.npos || equals + 1 == item.size())
-    return false;
-  const auto key = without_blanks(item.substr(0, equals));
-  return std::ranges::find(match_keys, key) != match_keys.end() &&
-         is_java_pattern(without_blanks(item.substr(equals + 1)));
+    return std::nullopt;
+  const ClientMatch match{trimmed(item.substr(0, equals)), trimmed(item.substr(equals + 1))};
+  return std::ranges::find(match_keys, match.property) == match_keys.end() ? std::nullopt
+                                                                           : std::optional(match);
 }
-
-}  // namespace
 
 Result<void> validate_group_configs(const ConfigImage& values, const MetadataImage& image, NodeId node,
                                     const StaticConfig& static_config) {
@@ -192,7 +186,7 @@ Result<void> validate_client_metrics_configs(const ConfigImage& values) {
   }
   if (const auto found = values.values.find("match"); found != values.values.end())
     for (const std::string_view item : split_list(found->second))
-      if (!is_match_item(item))
+      if (const auto match = parse_client_match(item); !match || !is_java_pattern(match->pattern))
         return fail(ErrorKind::invalid, "Illegal client matching pattern: " + std::string(item));
   return {};
 }

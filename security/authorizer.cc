@@ -4,6 +4,8 @@
 #include <array>
 #include <functional>
 
+#include "base/text.h"
+
 namespace barnabas::security {
 namespace {
 
@@ -12,12 +14,6 @@ using metadata::AclOperation;
 using metadata::AclResourceType;
 
 constinit Logger log_{"kafka.authorizer.logger"};
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
-  return text;
-}
 
 bool is_true(std::string_view text) {
   constexpr std::string_view word = "true";

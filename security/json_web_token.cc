@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "security/base64url.h"
 #include "security/strict_json.h"
 
@@ -64,14 +65,6 @@ Result<int64_t> required_date(const json& claims, const std::string& name) {
   BARNABAS_ASSIGN(const auto date, date_claim(claims, name));
   if (!date) return refuse("no " + name);
   return *date;
-}
-
-/// As Java's String.trim: everything up to the blank is cut off.
-std::string_view trimmed(std::string_view text) {
-  const auto is_space = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 /// Looks at exp, iat and nbf; returns exp.

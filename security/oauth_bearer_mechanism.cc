@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/text.h"
 #include "security/oauth_bearer_exchange.h"
 
 namespace barnabas::security {
@@ -27,21 +28,18 @@ constexpr std::array validators = {
     std::string_view("org.apache.kafka.common.security.oauthbearer.BrokerJwtValidator"),
 };
 
-std::string trimmed(std::string text) {
-  const auto is_space = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
-  text.erase(text.begin(), std::ranges::find_if_not(text, is_space));
-  while (!text.empty() && is_space(text.back())) text.pop_back();
-  return text;
+std::string trimmed_text(const MechanismSettings& settings, std::string_view name) {
+  return std::string(trimmed(settings.text(name)));
 }
 
 Result<void> check_classes(const MechanismSettings& settings) {
-  const std::string handler = trimmed(settings.text(handler_name));
+  const std::string handler = trimmed_text(settings, handler_name);
   if (!handler.empty() && std::ranges::find(handlers, handler) == handlers.end())
     return settings.refuse(
         handler_name,
         "no class of Java's can run here; what is done is what "
         "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler does");
-  const std::string validator = trimmed(settings.text(validator_name));
+  const std::string validator = trimmed_text(settings, validator_name);
   if (!validator.empty() && std::ranges::find(validators, validator) == validators.end())
     return settings.refuse(validator_name,
                            "no class of Java's can run here; what is done is what "
@@ -85,7 +83,7 @@ Result<std::chrono::milliseconds> milliseconds_of(const MechanismSettings& setti
 
 Result<TokenKeyEndpoint> endpoint_of(const MechanismSettings& settings) {
   TokenKeyEndpoint endpoint;
-  endpoint.url = trimmed(settings.text(url_name));
+  endpoint.url = trimmed_text(settings, url_name);
   if (endpoint.url.empty())
     return settings.refuse(
         url_name,
@@ -111,7 +109,7 @@ Result<void> check_expected(const MechanismSettings& settings, bool expected, st
 }
 
 Result<std::string> claim_name(const MechanismSettings& settings, std::string_view name) {
-  std::string claim = trimmed(settings.text(name));
+  std::string claim = trimmed_text(settings, name);
   if (claim.empty()) return settings.refuse(name, "expected the name of a claim");
   return claim;
 }
@@ -123,7 +121,7 @@ Result<TokenRules> rules_of(const MechanismSettings& settings) {
   rules.clock_skew = std::chrono::seconds(skew);
   rules.audiences = settings.list(audience_name);
   std::erase(rules.audiences, "");
-  if (std::string issuer = trimmed(settings.text(issuer_name)); !issuer.empty())
+  if (std::string issuer = trimmed_text(settings, issuer_name); !issuer.empty())
     rules.issuer = std::move(issuer);
   BARNABAS_TRY(check_expected(settings, !rules.audiences.empty(), audience_name,
                               "sasl.oauthbearer.allow.unverified.audience"));

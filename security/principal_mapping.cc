@@ -7,6 +7,8 @@
 #include <cctype>
 #include <utility>
 
+#include "base/text.h"
+
 namespace barnabas::security {
 namespace {
 
@@ -40,13 +42,6 @@ std::vector<std::string> split_rules(std::string_view rules) {
     at = whole[0].empty() ? end + 1 : end;
   }
   return result;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto blank = [](char c) { return static_cast<unsigned char>(c) <= ' '; };
-  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 /// Kafka takes a reference to a group that is not there for text, unless there is no group at all.

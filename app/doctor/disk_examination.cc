@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/timex.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -224,6 +225,15 @@ void examine_clock(const metadata::StaticConfig& config, int64_t now_s, Findings
   const int64_t newest = newest_file_s(log_paths(config), name);
   if (newest > now_s + tolerated_s)
     wrong("the clock is " + std::to_string(newest - now_s) + " seconds behind the last write to " + name);
+}
+
+void examine_clock_service(Findings& findings) {
+  timex state{};
+  if (::adjtimex(&state) == -1 || (state.status & STA_UNSYNC) == 0) return;
+  findings.push_back({Level::note, "clock", "nothing tells the kernel that the clock is right (adjtimex)",
+                      "a clock that drifts gives records wrong times, and refuses logins and certificates; "
+                      "chrony, ntpd or systemd-timesyncd keep it right, or the host does it unseen",
+                      ""});
 }
 
 void examine_descriptor_limit(uint64_t limit, Findings& findings) {

@@ -14,6 +14,8 @@ bool examine_directories(const metadata::StaticConfig& config, Findings& finding
 /// Whether the clock can be right: not before this program was made, nor before what the directories hold.
 /// Seconds since 1970.
 void examine_clock(const metadata::StaticConfig& config, int64_t now_s, Findings& findings);
+/// Whether somebody keeps it right, as far as the kernel has been told; a note if not.
+void examine_clock_service(Findings& findings);
 
 /// Descriptors that the process may open: `limit` is the hard one, up to which the broker goes by itself.
 void examine_descriptor_limit(uint64_t limit, Findings& findings);

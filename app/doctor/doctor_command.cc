@@ -42,7 +42,9 @@ void print_text(std::ostream& out, const Findings& findings) {
     const auto found = std::ranges::count(findings, level, &Finding::level);
     return std::to_string(found) + " " + one + (found == 1 ? "" : "s");
   };
-  out << (findings.empty() ? "nothing is wrong: " : "") << count(Finding::Level::problem, "problem") << ", "
+  const bool fine =
+      std::ranges::all_of(findings, [](const Finding& each) { return each.level == Finding::Level::note; });
+  out << (fine ? "nothing is wrong: " : "") << count(Finding::Level::problem, "problem") << ", "
       << count(Finding::Level::warning, "warning") << "\n";
 }
 
@@ -65,6 +67,7 @@ Findings examine(const ConfigurationSources& sources) {
   const metadata::StaticConfig config = examine_settings(sources, findings);
   const bool running = examine_directories(config, findings);
   examine_clock(config, std::time(nullptr), findings);
+  examine_clock_service(findings);
   examine_limits(findings);
   auto listeners = parse_listeners(config);
   if (!listeners) {

@@ -214,7 +214,7 @@ TEST(Doctor, an_advertised_port_that_nobody_has_is_told) {
   listeners.advertised.front().port = unused;
   Findings findings;
   examine_network(listeners, true, findings);
-  EXPECT_TRUE(says(findings, Level::warning, "cannot be reached")) << all_of(findings);
+  EXPECT_TRUE(says(findings, Level::problem, "cannot be reached")) << all_of(findings);
 }
 
 Findings of_certificate(const security::TestCertificateOptions& options, const std::string& host,

@@ -138,7 +138,7 @@ void examine_advertised(const broker::AdvertisedListener& advertised, const netw
          "find no broker",
          "advertise a name or address of this machine that they can reach"});
   if (somebody_listens && advertised.port != 0 && !reached)
-    findings.push_back({Finding::Level::warning, "addresses", what + "cannot be reached from this machine",
+    findings.push_back({Finding::Level::problem, "addresses", what + "cannot be reached from this machine",
                         "clients connect to what is advertised; from here it does not lead to the listener",
                         "advertise an address and port that lead here; behind address translation or a "
                         "balancer try it from a client's machine"});
@@ -196,6 +196,10 @@ void examine_access(const Listeners& listeners, const metadata::StaticConfig& co
     findings.push_back({Finding::Level::warning, "access", *warning,
                         "whoever reaches the port may read, write and delete everything",
                         "docs/security.md, or listen on 127.0.0.1 only"});
+  if (auto warning = http_exposure_warning(config.list("http.listeners")))
+    findings.push_back({Finding::Level::warning, "access", *warning,
+                        "whoever reaches the port sees what the broker does for whom",
+                        "close the port to others, or set http.listeners to 127.0.0.1:9644"});
 }
 
 }  // namespace barnabas::app

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/exposure.h"
 #include "app/setting_error.h"
 #include "base/log.h"
 #include "metrics/page.h"
@@ -44,6 +45,7 @@ Result<void> HttpEndpoints::open(const metadata::StaticConfig& config) {
   server_->start();
   for (const std::string& address : addresses())
     log_.info("metrics and health at http://{}/metrics", address);
+  if (const auto warning = http_exposure_warning(addresses())) log_.warn("{}", *warning);
   return {};
 }
 

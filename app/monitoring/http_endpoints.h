@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/monitoring/loop_probe.h"
+#include "app/loop_probe.h"
 #include "app/monitoring/metrics_collector.h"
 #include "base/result.h"
 #include "http/server.h"

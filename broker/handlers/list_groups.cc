@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/text.h"
 #include "broker/handlers/coordinate.h"
 #include "protocol/messages/list_groups_response.h"
 
@@ -18,11 +19,6 @@ bool equal_but_case(std::string_view left, std::string_view right) {
   return std::ranges::equal(left, right, [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
   });
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(' ') + 1 - first);
 }
 
 bool passes(const std::vector<protocol::String>& filter, std::string_view value) {

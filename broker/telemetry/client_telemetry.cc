@@ -105,10 +105,15 @@ void ClientTelemetry::forget(Clients::iterator client) {
 void ClientTelemetry::forget_silent(Instant now) {
   if (now < next_sweep_) return;
   next_sweep_ = now + sweep_interval;
-  for (auto at = clients_.begin(); at != clients_.end();) {
-    const auto client = at++;
+  for (auto at = clients_.end(); at != clients_.begin();) {
+    const auto client = std::prev(at);
+    const auto silence = now - client->heard;
+    if (silence < shortest_memory) return;  // and so are all before it
     const auto memory = std::max(shortest_memory, milliseconds(client->wish.interval_ms) * 3);
-    if (now - client->heard >= memory) forget(client);
+    if (silence >= memory)
+      forget(client);
+    else
+      at = client;
   }
 }
 

@@ -8,18 +8,13 @@
 
 #include "base/crc32c.h"
 #include "metadata/config_definitions.h"
+#include "metadata/resource_configs.h"
 
 namespace barnabas::broker {
 namespace {
 
 constexpr int32_t default_interval_ms = 300'000;
 constexpr std::string_view all_metrics = "*";
-
-std::string_view without_blanks(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 std::string_view value_of(const metadata::ConfigImage& config, std::string_view name) {
   const auto found = config.values.find(name);
@@ -39,7 +34,7 @@ std::string property_of(std::string_view name, const Uuid& instance, const Telem
 
 struct TelemetrySubscriptions::Match {
   std::string property;
-  std::unique_ptr<re2::RE2> pattern;
+  std::unique_ptr<re2::RE2> pattern;  ///< null, or not ok: nobody matches
 };
 
 struct TelemetrySubscriptions::Subscription {
@@ -55,17 +50,17 @@ struct TelemetrySubscriptions::Subscription {
     re2::RE2::Options quiet;
     quiet.set_log_errors(false);
     for (const std::string_view item : metadata::split_list(value_of(config, "match"))) {
-      const auto equals = item.find('=');
-      if (equals == std::string_view::npos) continue;
-      const std::string_view pattern = without_blanks(item.substr(equals + 1));
-      matches.push_back({std::string(without_blanks(item.substr(0, equals))),
-                         std::make_unique<re2::RE2>(std::string(pattern), quiet)});
+      const auto match = metadata::parse_client_match(item);
+      // What cannot be set here may have been set elsewhere, and matches nobody.
+      matches.push_back(match ? Match{std::string(match->property),
+                                      std::make_unique<re2::RE2>(std::string(match->pattern), quiet)}
+                              : Match{});
     }
   }
 
   bool match(const Uuid& instance, const TelemetryClient& client) const {
     return std::ranges::all_of(matches, [&](const Match& match) {
-      return match.pattern->ok() &&
+      return match.pattern && match.pattern->ok() &&
              re2::RE2::FullMatch(property_of(match.property, instance, client), *match.pattern);
     });
   }

@@ -478,14 +478,14 @@ class Doctor(Case):
             findings = self.examine({
                 "node.id": "1", "nobody.knows.it": "1", "num.partitions": "many",
                 "listeners": f"PLAINTEXT://127.0.0.1:{self.broker.port},TLS://127.0.0.1:1",
-                "advertised.listeners": f"PLAINTEXT://no-such-host.invalid:{self.broker.port},TLS://localhost:1",
+                "advertised.listeners": f"PLAINTEXT://no-such-host.example:{self.broker.port},TLS://localhost:1",
                 "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,TLS:SSL",
                 "listener.name.tls.ssl.keystore.type": "PEM",
                 "listener.name.tls.ssl.keystore.location": f"{directory}/old.pem",
             }, 1)
         problems = "\n".join(f"{area}: {what}" for area, what in self.problems(findings))
         for words in ("settings: .*nobody.knows.it", "settings: .*num.partitions", "ports: .*the port is in use",
-                      "addresses: .*no-such-host.invalid.*no address", "certificates: .*expired on",
+                      "addresses: .*no-such-host.example.*no address", "certificates: .*expired on",
                       "certificates: .*advertised name localhost"):
             self.assertRegex(problems, words)
 

@@ -201,6 +201,7 @@ class Testcontainers(ContainerTest):
                           f"BROKER://c0ffee123456:9093{listeners}\n{run} \n", 0o777)
         container.await_log(READY)
         self.assertIn(f"cluster={CLUSTER_ID}", container.log)
+        self.assertIn("before the disk has the records, as set by KAFKA_LOG_FLUSH_INTERVAL_MESSAGES", container.log)
         return container
 
     def test_java_kafka_container(self):

@@ -165,10 +165,12 @@ class Refusal(ProcessTest):
             self.assertIn(part, log)
 
     def test_advertised_address_that_nobody_can_connect_to(self):
-        log = self.refused(properties={"listeners": f"PLAINTEXT://{HOST}:0", "advertised.listeners": "PLAINTEXT://0.0.0.0:9092"})
-        self.assertEqual(len(log.splitlines()), 1, log)
-        for part in ("advertised.listeners", "PLAINTEXT://0.0.0.0", "by which clients reach this machine, such as"):
-            self.assertIn(part, log)
+        for host in ("0.0.0.0", "255.255.255.255", "broker.invalid"):
+            log = self.refused(properties={
+                "listeners": f"PLAINTEXT://{HOST}:0", "advertised.listeners": f"PLAINTEXT://{host}:9092"})
+            self.assertEqual(len(log.splitlines()), 1, log)
+            for part in ("advertised.listeners", f"PLAINTEXT://{host}", "by which clients reach this machine, such as"):
+                self.assertIn(part, log)
 
     def test_wrong_password_of_a_key_store(self):
         with tempfile.TemporaryDirectory() as home:
@@ -238,9 +240,9 @@ class Settings(ProcessTest):
         broker.start()
         self.await_log(broker, f"told to connect to PLAINTEXT://{broker.bootstrap}, which is their own machine; set advertised")
         broker.stop()
-        broker.properties["advertised.listeners"] = f"PLAINTEXT://no-such-host.invalid:{broker.port}"
+        broker.properties["advertised.listeners"] = f"PLAINTEXT://no-such-host.example:{broker.port}"
         broker.start()
-        self.await_log(broker, "no-such-host.invalid")
+        self.await_log(broker, "no-such-host.example")
 
     def await_log(self, broker, text):
         deadline = time.monotonic() + TIMEOUT_S

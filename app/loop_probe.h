@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "network/event_loops.h"
 
@@ -18,6 +20,9 @@ class LoopProbe {
   /// this call when too many wait already. Never called while a loop stands still.
   using Told = std::move_only_function<void(bool turn)>;
   void ask(Told told);
+
+  /// The loops that have yet to turn in the round under way; none when there is no round.
+  std::vector<std::size_t> missing() const;
 
  private:
   struct State;

@@ -1,7 +1,8 @@
-#include "app/monitoring/loop_probe.h"
+#include "app/loop_probe.h"
 
 #include <cstddef>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct LoopProbe::State : std::enable_shared_from_this<LoopProbe::State> {
         return told(false);
       }
       next.push_back(std::move(told));
-      if (missing > 0) return;  // the round under way may have passed a loop already
+      if (!missing.empty()) return;  // the round under way may have passed a loop already
       begin();
     }
     post();
@@ -32,20 +33,21 @@ struct LoopProbe::State : std::enable_shared_from_this<LoopProbe::State> {
   /// With the lock held.
   void begin() {
     current = std::exchange(next, {});
-    missing = loops.size();
+    for (std::size_t i = 0; i < loops.size(); ++i) missing.insert(i);
   }
 
   void post() {
     for (std::size_t i = 0; i < loops.size(); ++i)
-      loops[i].post([self = shared_from_this()] { self->turned(); });
+      loops[i].post([self = shared_from_this(), i] { self->turned(i); });
   }
 
-  void turned() {
+  void turned(std::size_t loop) {
     std::vector<Told> done;
     bool more = false;
     {
       const std::scoped_lock lock(mutex);
-      if (--missing > 0) return;
+      missing.erase(loop);
+      if (!missing.empty()) return;
       done = std::exchange(current, {});
       more = !next.empty();
       if (more) begin();
@@ -56,15 +58,20 @@ struct LoopProbe::State : std::enable_shared_from_this<LoopProbe::State> {
 
   network::EventLoops& loops;
   std::mutex mutex;
-  std::vector<Told> current;  ///< told at the end of this round
-  std::vector<Told> next;     ///< of the one after
-  std::size_t missing = 0;    ///< loops that have yet to turn in this round; 0: there is none
+  std::vector<Told> current;      ///< told at the end of this round
+  std::vector<Told> next;         ///< of the one after
+  std::set<std::size_t> missing;  ///< loops that have yet to turn in this round; empty: there is none
 };
 
 LoopProbe::LoopProbe(network::EventLoops& loops) : state_(std::make_shared<State>(loops)) {}
 
 void LoopProbe::ask(Told told) {
   state_->ask(std::move(told));
+}
+
+std::vector<std::size_t> LoopProbe::missing() const {
+  const std::scoped_lock lock(state_->mutex);
+  return {state_->missing.begin(), state_->missing.end()};
 }
 
 }  // namespace barnabas::app

@@ -1,4 +1,4 @@
-#include "app/monitoring/loop_probe.h"
+#include "app/loop_probe.h"
 
 #include <gtest/gtest.h>
 
