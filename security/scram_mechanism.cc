@@ -59,7 +59,8 @@ class ScramExchange final : public SaslExchange {
   SaslStep on_final(ByteView message) {
     const auto last = parse_scram_client_final(message);
     if (!last) return refuse("malformed last SCRAM message");
-    // librdkafka before 2.6 puts its own nonce in front once more; Kafka lets it, and the proof covers it.
+    // librdkafka before 2.6 puts its own nonce in front once more; Kafka before 4 let it, and the proof
+    // covers it.
     if (!last->nonce.ends_with(nonce_)) return refuse("another nonce than that of the challenge");
     const std::string signed_text =
         first_bare_ + "," + server_first_ + "," + std::string(last->without_proof);
