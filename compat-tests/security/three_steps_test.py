@@ -83,7 +83,7 @@ class Page:
         return self.call([python_environment.python("confluent-kafka"), "-B", program])
 
     def go(self, text):
-        source = client_programs.CLIENTS / "franz-go" / "secured"
+        source = client_programs.CLIENTS / "franz-go"
         suite.require_go(source)
         home = self.work.parent / "go"
         home.mkdir()

@@ -2,7 +2,12 @@ module barnabas/compat/franzgo/secured
 
 go 1.26.0
 
-require github.com/twmb/franz-go v1.22.3
+replace barnabas/compat/ways => ../../security/go
+
+require (
+	barnabas/compat/ways v0.0.0
+	github.com/twmb/franz-go v1.22.3
+)
 
 require (
 	github.com/klauspost/compress v1.20.3 // indirect

@@ -28,9 +28,6 @@ func mechanism(way ways.Way) (sasl.Mechanism, error) {
 	}
 }
 
-// Whatever ended it before the first request was answered.
-type refused struct{ error }
-
 func values(way ways.Way) ([]string, error) {
 	encrypted, err := way.TLS()
 	if err != nil {
@@ -45,13 +42,13 @@ func values(way ways.Way) ([]string, error) {
 	dialer := &kafka.Dialer{Timeout: ways.Timeout, TLS: encrypted, SASLMechanism: authenticated}
 	connection, err := dialer.DialContext(ctx, "tcp", way.Bootstrap)
 	if err != nil {
-		return nil, refused{err}
+		return nil, ways.Unanswered{Err: err}
 	}
 	// In TLS 1.3 a client learns of a refused certificate when it reads.
 	_, err = connection.Brokers()
 	connection.Close()
 	if err != nil {
-		return nil, refused{err}
+		return nil, ways.Unanswered{Err: err}
 	}
 	writer := &kafka.Writer{
 		Addr: kafka.TCP(way.Bootstrap), Topic: way.Topic, BatchTimeout: time.Millisecond, AllowAutoTopicCreation: true,
@@ -87,14 +84,4 @@ func write(ctx context.Context, writer *kafka.Writer, value string) error {
 	}
 }
 
-func meaning(err error) string {
-	if errors.As(err, &refused{}) {
-		return ways.Refused
-	}
-	if errors.Is(err, kafka.TopicAuthorizationFailed) {
-		return ways.Denied
-	}
-	return ways.Other
-}
-
-func main() { ways.Run(values, meaning) }
+func main() { ways.Run(values, ways.Meaning(kafka.TopicAuthorizationFailed)) }

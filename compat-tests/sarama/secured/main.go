@@ -4,7 +4,6 @@ package main
 import (
 	"crypto/sha256"
 	"crypto/sha512"
-	"errors"
 	"fmt"
 	"hash"
 	"time"
@@ -58,9 +57,6 @@ func settings(way ways.Way) (*sarama.Config, error) {
 	return config, nil
 }
 
-// Whatever ended it before the first request was answered.
-type refused struct{ error }
-
 func values(way ways.Way) ([]string, error) {
 	config, err := settings(way)
 	if err != nil {
@@ -68,7 +64,7 @@ func values(way ways.Way) ([]string, error) {
 	}
 	client, err := sarama.NewClient([]string{way.Bootstrap}, config)
 	if err != nil {
-		return nil, refused{err}
+		return nil, ways.Unanswered{Err: err}
 	}
 	defer client.Close()
 	producer, err := sarama.NewSyncProducerFromClient(client)
@@ -102,14 +98,4 @@ func values(way ways.Way) ([]string, error) {
 	return read, nil
 }
 
-func meaning(err error) string {
-	if errors.As(err, &refused{}) {
-		return ways.Refused
-	}
-	if errors.Is(err, sarama.ErrTopicAuthorizationFailed) {
-		return ways.Denied
-	}
-	return ways.Other
-}
-
-func main() { ways.Run(values, meaning) }
+func main() { ways.Run(values, ways.Meaning(sarama.ErrTopicAuthorizationFailed)) }

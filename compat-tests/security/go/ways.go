@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -48,6 +49,24 @@ func (w Way) TLS() (*tls.Config, error) {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return config, nil
+}
+
+// Unanswered wraps whatever ended a way before the first request was answered.
+type Unanswered struct{ Err error }
+
+func (u Unanswered) Error() string { return u.Err.Error() }
+
+// Meaning is for clients that have an error for what is denied, but none for what is refused: that is then Unanswered.
+func Meaning(denied error) func(error) string {
+	return func(err error) string {
+		if errors.As(err, &Unanswered{}) {
+			return Refused
+		}
+		if errors.Is(err, denied) {
+			return Denied
+		}
+		return Other
+	}
 }
 
 // Run goes all ways at the same time. `values` returns what was read back, `meaning` says what an error of it is.
