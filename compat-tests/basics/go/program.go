@@ -3,10 +3,13 @@ package basics
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"log"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,6 +31,14 @@ type Record struct {
 	Headers   []Header `json:"headers"`
 }
 
+// Time is its timestamp, or the zero time, by which all clients are left to choose.
+func (r Record) Time() time.Time {
+	if r.Timestamp == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(r.Timestamp)
+}
+
 // Request is a line that the program is told; each `Do` has some of it.
 type Request struct {
 	Do, Topic, Codec, Group string
@@ -39,8 +50,25 @@ type Request struct {
 	Config                  map[string]string
 }
 
+// NullableConfig is Config for clients that take settings which may be null.
+func (r Request) NullableConfig() map[string]*string {
+	settings := map[string]*string{}
+	for name, value := range r.Config {
+		settings[name] = &value
+	}
+	return settings
+}
+
+// Names are the keys, and an empty list of them is not null in JSON.
+func Names[Value any](found map[string]Value) []string {
+	return slices.AppendSeq([]string{}, maps.Keys(found))
+}
+
+// Verb does what one kind of line asks for, until `ctx` ends.
+type Verb func(ctx context.Context, bootstrap string, request Request) (any, error)
+
 // Client does what a program is told, each by the name of `Do`.
-type Client map[string]func(bootstrap string, request Request) (any, error)
+type Client map[string]Verb
 
 // Run answers line by line.
 func Run(client Client) {
@@ -56,17 +84,23 @@ func Run(client Client) {
 			log.Fatal(err)
 		}
 		answer := map[string]any{}
-		do, found := client[request.Do]
-		if !found {
-			err = errors.New("it has no " + request.Do)
+		if done, err := client.do(request); err != nil {
+			answer["error"] = strings.ReplaceAll(err.Error(), "\n", " ")
 		} else {
-			answer["ok"], err = do(os.Args[1], request)
-		}
-		if err != nil {
-			answer = map[string]any{"error": strings.ReplaceAll(err.Error(), "\n", " ")}
+			answer["ok"] = done
 		}
 		if err := answers.Encode(answer); err != nil {
 			log.Fatal(err)
 		}
 	}
+}
+
+func (c Client) do(request Request) (any, error) {
+	verb, found := c[request.Do]
+	if !found {
+		return nil, errors.New("it has no " + request.Do)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
+	defer cancel()
+	return verb(ctx, os.Args[1], request)
 }

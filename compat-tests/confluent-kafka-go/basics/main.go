@@ -27,11 +27,7 @@ func main() {
 			if err != nil {
 				return nil, err
 			}
-			names := []string{}
-			for name := range found.Topics {
-				names = append(names, name)
-			}
-			return names, nil
+			return basics.Names(found.Topics), nil
 		}),
 		"describe": administer(func(ctx context.Context, admin *kafka.AdminClient, r basics.Request) (any, error) {
 			found, err := admin.DescribeTopics(ctx, kafka.NewTopicCollectionOfTopicNames([]string{r.Topic}))
@@ -109,16 +105,14 @@ func settings(bootstrap string) kafka.ConfigMap {
 	return kafka.ConfigMap{"bootstrap.servers": bootstrap, "log_level": 2}
 }
 
-func administer(do func(context.Context, *kafka.AdminClient, basics.Request) (any, error)) func(string, basics.Request) (any, error) {
-	return func(bootstrap string, r basics.Request) (any, error) {
+func administer(do func(context.Context, *kafka.AdminClient, basics.Request) (any, error)) basics.Verb {
+	return func(ctx context.Context, bootstrap string, r basics.Request) (any, error) {
 		config := settings(bootstrap)
 		admin, err := kafka.NewAdminClient(&config)
 		if err != nil {
 			return nil, err
 		}
 		defer admin.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), basics.Timeout)
-		defer cancel()
 		return do(ctx, admin, r)
 	}
 }
@@ -148,7 +142,7 @@ func config(ctx context.Context, admin *kafka.AdminClient, r basics.Request) (an
 	return out, code(found[0].Error)
 }
 
-func produce(bootstrap string, r basics.Request) (any, error) {
+func produce(_ context.Context, bootstrap string, r basics.Request) (any, error) {
 	config := settings(bootstrap)
 	config["compression.type"], config["acks"], config["linger.ms"] = r.Codec, "all", 50
 	producer, err := kafka.NewProducer(&config)
@@ -159,12 +153,10 @@ func produce(bootstrap string, r basics.Request) (any, error) {
 	delivered := make(chan kafka.Event, len(r.Records))
 	for _, told := range r.Records {
 		message := &kafka.Message{
-			TopicPartition: kafka.TopicPartition{Topic: &r.Topic, Partition: r.Partition}, Key: told.Key, Value: told.Value}
+			TopicPartition: kafka.TopicPartition{Topic: &r.Topic, Partition: r.Partition},
+			Timestamp:      told.Time(), Key: told.Key, Value: told.Value}
 		for _, header := range told.Headers {
 			message.Headers = append(message.Headers, kafka.Header{Key: header.Name, Value: header.Value})
-		}
-		if told.Timestamp != 0 {
-			message.Timestamp = time.UnixMilli(told.Timestamp)
 		}
 		if err := producer.Produce(message, delivered); err != nil {
 			return nil, err
@@ -179,7 +171,7 @@ func produce(bootstrap string, r basics.Request) (any, error) {
 	return nil, nil
 }
 
-func consume(bootstrap string, r basics.Request) (any, error) {
+func consume(ctx context.Context, bootstrap string, r basics.Request) (any, error) {
 	config := settings(bootstrap)
 	config["group.id"], config["enable.auto.commit"] = "unused", false
 	consumer, err := kafka.NewConsumer(&config)
@@ -198,8 +190,8 @@ func consume(bootstrap string, r basics.Request) (any, error) {
 		return nil, err
 	}
 	out := []basics.Record{}
-	for deadline := time.Now().Add(basics.Timeout); len(out) < r.Count; {
-		if time.Now().After(deadline) {
+	for len(out) < r.Count {
+		if ctx.Err() != nil {
 			return nil, fmt.Errorf("only %d records", len(out))
 		}
 		message, ok := consumer.Poll(100).(*kafka.Message)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"time"
 
 	"barnabas/compat/basics"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -22,11 +21,7 @@ func main() {
 	basics.Run(basics.Client{
 		"produce": produce, "consume": consume,
 		"create": administer(func(ctx context.Context, admin *kadm.Client, r basics.Request) (any, error) {
-			config := map[string]*string{}
-			for name, value := range r.Config {
-				config[name] = kadm.StringPtr(value)
-			}
-			_, err := admin.CreateTopic(ctx, int32(r.Count), 1, config, r.Topic)
+			_, err := admin.CreateTopic(ctx, int32(r.Count), 1, r.NullableConfig(), r.Topic)
 			return nil, err
 		}),
 		"topics": administer(func(ctx context.Context, admin *kadm.Client, r basics.Request) (any, error) {
@@ -82,30 +77,26 @@ func main() {
 	})
 }
 
-func produce(bootstrap string, r basics.Request) (any, error) {
+func produce(ctx context.Context, bootstrap string, r basics.Request) (any, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(bootstrap), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchCompression(codecs[r.Codec]), kgo.RequiredAcks(kgo.AllISRAcks()))
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), basics.Timeout)
-	defer cancel()
 	var records []*kgo.Record
 	for _, told := range r.Records {
-		record := &kgo.Record{Topic: r.Topic, Partition: r.Partition, Key: told.Key, Value: told.Value}
+		record := &kgo.Record{
+			Topic: r.Topic, Partition: r.Partition, Timestamp: told.Time(), Key: told.Key, Value: told.Value}
 		for _, header := range told.Headers {
 			record.Headers = append(record.Headers, kgo.RecordHeader{Key: header.Name, Value: header.Value})
-		}
-		if told.Timestamp != 0 {
-			record.Timestamp = time.UnixMilli(told.Timestamp)
 		}
 		records = append(records, record)
 	}
 	return nil, client.ProduceSync(ctx, records...).FirstErr()
 }
 
-func consume(bootstrap string, r basics.Request) (any, error) {
+func consume(ctx context.Context, bootstrap string, r basics.Request) (any, error) {
 	start := kgo.NewOffset().At(r.Offset)
 	if r.Timestamp != nil {
 		start = kgo.NewOffset().AfterMilli(*r.Timestamp)
@@ -116,8 +107,6 @@ func consume(bootstrap string, r basics.Request) (any, error) {
 		return nil, err
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), basics.Timeout)
-	defer cancel()
 	out := []basics.Record{}
 	for len(out) < r.Count {
 		fetches := client.PollFetches(ctx)
@@ -135,15 +124,13 @@ func consume(bootstrap string, r basics.Request) (any, error) {
 	return out, nil
 }
 
-func administer(do func(context.Context, *kadm.Client, basics.Request) (any, error)) func(string, basics.Request) (any, error) {
-	return func(bootstrap string, r basics.Request) (any, error) {
+func administer(do func(context.Context, *kadm.Client, basics.Request) (any, error)) basics.Verb {
+	return func(ctx context.Context, bootstrap string, r basics.Request) (any, error) {
 		admin, err := kadm.NewOptClient(kgo.SeedBrokers(bootstrap))
 		if err != nil {
 			return nil, err
 		}
 		defer admin.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), basics.Timeout)
-		defer cancel()
 		return do(ctx, admin, r)
 	}
 }

@@ -105,10 +105,8 @@ func main() {
 	})
 }
 
-func ask(do func(context.Context, *kafka.Client, basics.Request) (any, error)) func(string, basics.Request) (any, error) {
-	return func(bootstrap string, r basics.Request) (any, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), basics.Timeout)
-		defer cancel()
+func ask(do func(context.Context, *kafka.Client, basics.Request) (any, error)) basics.Verb {
+	return func(ctx context.Context, bootstrap string, r basics.Request) (any, error) {
 		// A transport of its own: the one that is shared goes on with old metadata for a while.
 		transport := &kafka.Transport{}
 		defer transport.CloseIdleConnections()
@@ -143,7 +141,7 @@ func config(ctx context.Context, client *kafka.Client, r basics.Request) (any, e
 	return settings, found.Resources[0].Error
 }
 
-func produce(bootstrap string, r basics.Request) (any, error) {
+func produce(ctx context.Context, bootstrap string, r basics.Request) (any, error) {
 	transport := &kafka.Transport{}
 	defer transport.CloseIdleConnections()
 	writer := &kafka.Writer{
@@ -153,29 +151,22 @@ func produce(bootstrap string, r basics.Request) (any, error) {
 	}
 	var messages []kafka.Message
 	for _, told := range r.Records {
-		message := kafka.Message{Key: told.Key, Value: told.Value}
+		message := kafka.Message{Time: told.Time(), Key: told.Key, Value: told.Value}
 		for _, header := range told.Headers {
 			message.Headers = append(message.Headers, kafka.Header{Key: header.Name, Value: header.Value})
 		}
-		if told.Timestamp != 0 {
-			message.Time = time.UnixMilli(told.Timestamp)
-		}
 		messages = append(messages, message)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), basics.Timeout)
-	defer cancel()
 	if err := writer.WriteMessages(ctx, messages...); err != nil {
 		return nil, err
 	}
 	return nil, writer.Close()
 }
 
-func consume(bootstrap string, r basics.Request) (any, error) {
+func consume(ctx context.Context, bootstrap string, r basics.Request) (any, error) {
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers: []string{bootstrap}, Topic: r.Topic, Partition: int(r.Partition), MaxWait: maxFetchWait})
 	defer reader.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), basics.Timeout)
-	defer cancel()
 	start := func() error { return reader.SetOffset(r.Offset) }
 	if r.Timestamp != nil {
 		start = func() error { return reader.SetOffsetAt(ctx, time.UnixMilli(*r.Timestamp)) }

@@ -2,9 +2,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"barnabas/compat/basics"
 	"github.com/IBM/sarama"
@@ -20,15 +20,11 @@ func main() {
 		"produce": produce, "consume": consume,
 		"create": administer(func(admin sarama.ClusterAdmin, r basics.Request) (any, error) {
 			return nil, admin.CreateTopic(r.Topic, &sarama.TopicDetail{
-				NumPartitions: int32(r.Count), ReplicationFactor: 1, ConfigEntries: pointers(r.Config)}, false)
+				NumPartitions: int32(r.Count), ReplicationFactor: 1, ConfigEntries: r.NullableConfig()}, false)
 		}),
 		"topics": administer(func(admin sarama.ClusterAdmin, r basics.Request) (any, error) {
 			topics, err := admin.ListTopics()
-			names := []string{}
-			for name := range topics {
-				names = append(names, name)
-			}
-			return names, err
+			return basics.Names(topics), err
 		}),
 		"describe": administer(func(admin sarama.ClusterAdmin, r basics.Request) (any, error) {
 			found, err := admin.DescribeTopics([]string{r.Topic})
@@ -42,7 +38,7 @@ func main() {
 		}),
 		"alter_config": administer(func(admin sarama.ClusterAdmin, r basics.Request) (any, error) {
 			changes := map[string]sarama.IncrementalAlterConfigsEntry{}
-			for name, value := range pointers(r.Config) {
+			for name, value := range r.NullableConfig() {
 				changes[name] = sarama.IncrementalAlterConfigsEntry{
 					Operation: sarama.IncrementalAlterConfigsOperationSet, Value: value}
 			}
@@ -64,11 +60,7 @@ func main() {
 		}),
 		"groups": administer(func(admin sarama.ClusterAdmin, r basics.Request) (any, error) {
 			groups, err := admin.ListConsumerGroups()
-			names := []string{}
-			for name := range groups {
-				names = append(names, name)
-			}
-			return names, err
+			return basics.Names(groups), err
 		}),
 		"group_offsets": administer(func(admin sarama.ClusterAdmin, r basics.Request) (any, error) {
 			offsets, err := admin.ListConsumerGroupOffsets(r.Group, map[string][]int32{r.Topic: {r.Partition}})
@@ -91,22 +83,14 @@ func main() {
 	})
 }
 
-func pointers(settings map[string]string) map[string]*string {
-	out := map[string]*string{}
-	for name, value := range settings {
-		out[name] = &value
-	}
-	return out
-}
-
 func newConfig() *sarama.Config {
 	config := sarama.NewConfig()
 	config.Version = sarama.MaxVersion
 	return config
 }
 
-func administer(do func(sarama.ClusterAdmin, basics.Request) (any, error)) func(string, basics.Request) (any, error) {
-	return func(bootstrap string, r basics.Request) (any, error) {
+func administer(do func(sarama.ClusterAdmin, basics.Request) (any, error)) basics.Verb {
+	return func(_ context.Context, bootstrap string, r basics.Request) (any, error) {
 		admin, err := sarama.NewClusterAdmin([]string{bootstrap}, newConfig())
 		if err != nil {
 			return nil, err
@@ -123,7 +107,7 @@ func encoder(content []byte) sarama.Encoder {
 	return sarama.ByteEncoder(content)
 }
 
-func produce(bootstrap string, r basics.Request) (any, error) {
+func produce(_ context.Context, bootstrap string, r basics.Request) (any, error) {
 	config := newConfig()
 	config.Producer.RequiredAcks = sarama.WaitForAll
 	config.Producer.Compression = codecs[r.Codec]
@@ -137,19 +121,16 @@ func produce(bootstrap string, r basics.Request) (any, error) {
 	var messages []*sarama.ProducerMessage
 	for _, told := range r.Records {
 		message := &sarama.ProducerMessage{
-			Topic: r.Topic, Partition: r.Partition, Key: encoder(told.Key), Value: encoder(told.Value)}
+			Topic: r.Topic, Partition: r.Partition, Timestamp: told.Time(), Key: encoder(told.Key), Value: encoder(told.Value)}
 		for _, header := range told.Headers {
 			message.Headers = append(message.Headers, sarama.RecordHeader{Key: []byte(header.Name), Value: header.Value})
-		}
-		if told.Timestamp != 0 {
-			message.Timestamp = time.UnixMilli(told.Timestamp)
 		}
 		messages = append(messages, message)
 	}
 	return nil, producer.SendMessages(messages)
 }
 
-func consume(bootstrap string, r basics.Request) (any, error) {
+func consume(ctx context.Context, bootstrap string, r basics.Request) (any, error) {
 	client, err := sarama.NewClient([]string{bootstrap}, newConfig())
 	if err != nil {
 		return nil, err
@@ -171,7 +152,7 @@ func consume(bootstrap string, r basics.Request) (any, error) {
 	}
 	defer partition.AsyncClose()
 	out := []basics.Record{}
-	for deadline := time.After(basics.Timeout); len(out) < r.Count; {
+	for len(out) < r.Count {
 		select {
 		case message, open := <-partition.Messages():
 			if !open {
@@ -183,7 +164,7 @@ func consume(bootstrap string, r basics.Request) (any, error) {
 				told.Headers = append(told.Headers, basics.Header{Name: string(header.Key), Value: header.Value})
 			}
 			out = append(out, told)
-		case <-deadline:
+		case <-ctx.Done():
 			return nil, fmt.Errorf("only %d records", len(out))
 		}
 	}
