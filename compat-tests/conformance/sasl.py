@@ -1,6 +1,8 @@
 """Logging in at a SASL listener, message by message, and the broker for it."""
 
+import atexit
 import base64
+import functools
 import hashlib
 import hmac
 import os
@@ -41,6 +43,14 @@ def properties():
 
 def secured_broker(**fields):
     return Broker(properties=properties() | fields.pop("properties", {}), secured=LISTENERS, **fields)
+
+
+@functools.cache
+def shared_broker(family):
+    """The one of all cases of a family, started where it is wanted first."""
+    broker = secured_broker()
+    atexit.register(broker.clean)
+    return broker.start()
 
 
 def address(broker, listener="CLIENTS"):
@@ -136,4 +146,4 @@ def logged_in(where, user="alice", mechanism="PLAIN", password=None, token=False
 
 
 __all__ = ["HASHES", "IS_KAFKA", "LISTENERS", "PASSWORDS", "REAUTH_MS", "SaslConnection", "Scram", "address",
-           "logged_in", "plain", "properties", "salted", "secured_broker", "upsertion"]
+           "logged_in", "plain", "properties", "salted", "secured_broker", "shared_broker", "upsertion"]

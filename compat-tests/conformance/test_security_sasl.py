@@ -1,35 +1,25 @@
 """SASL: SaslHandshake and SaslAuthenticate in all versions and out of place, PLAIN, SCRAM, re-authentication."""
 
-import atexit
+import functools
 import struct
 import time
 import unittest
 
 import codes
-from base import ConformanceTest, eventually
+from base import HOST, ConformanceTest, eventually
 from differences import differ
-from sasl import (HASHES, PASSWORDS, REAUTH_MS, SaslConnection, Scram, address, plain, secured_broker,
+from sasl import (HASHES, PASSWORDS, REAUTH_MS, SaslConnection, Scram, address, plain, shared_broker,
                   upsertion)
 
 MECHANISMS = ["PLAIN", *HASHES]
-_broker = None
-
-
-def broker():
-    global _broker
-    if _broker is None:
-        _broker = secured_broker()
-        atexit.register(_broker.clean)
-        _broker.start()
-    return _broker
+broker = functools.partial(shared_broker, "security_sasl")
 
 
 class SaslTest(ConformanceTest):
     _users = 0
 
     def broker_address(self):
-        broker()
-        return "127.0.0.1", broker().port
+        return HOST, broker().port
 
     def connect(self, listener="CLIENTS"):
         connection = SaslConnection(address(broker(), listener))

@@ -1,31 +1,21 @@
 """Who may log in: SCRAM users (APIs 50 and 51) and delegation tokens (38 to 41)."""
 
-import atexit
 import base64
+import functools
 import time
 import unittest
 
 import codes
-from base import ConformanceTest, eventually, fetched
+from base import HOST, ConformanceTest, eventually, fetched
 from differences import differ
-from sasl import SaslConnection, address, logged_in, secured_broker, upsertion
+from sasl import SaslConnection, address, logged_in, secured_broker, shared_broker, upsertion
 
-_broker = None
-
-
-def broker():
-    global _broker
-    if _broker is None:
-        _broker = secured_broker()
-        atexit.register(_broker.clean)
-        _broker.start()
-    return _broker
+broker = functools.partial(shared_broker, "security_users")
 
 
 class UsersTest(ConformanceTest):
     def broker_address(self):
-        broker()
-        return "127.0.0.1", broker().port
+        return HOST, broker().port
 
     def logged_in(self, user="alice", **fields):
         client = logged_in(address(broker()), user, **fields)
