@@ -28,7 +28,6 @@ KAFKA_PEER = PROJECT / "tools" / "peers" / "kafka" / "kafka"
 TARGETS = ("barnabas", "kafka")
 SKIPPED = 77  # the exit code that tells ctest "not run here"
 
-_START_TIMEOUT_S = {"barnabas": 30, "kafka": 120}
 _STOP_TIMEOUT_S = 60
 _PROBE_TIMEOUT_S = 2.0
 _POLL_S = {"barnabas": 0.005, "kafka": 0.1}
@@ -55,7 +54,104 @@ def barnabas_binary():
     return pathlib.Path(os.environ.get("BARNABAS_BINARY") or PROJECT / "build" / "release" / "barnabas").absolute()
 
 
-class Broker:
+class BrokerProcess:
+    """A broker's process and directory, however it is set. A class of this gives it `target`, `port` and `log_path`."""
+
+    start_timeout_s = {"barnabas": 30, "kafka": 120}
+
+    def __init__(self, name):
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix=f"barnabas-test-{name}-"))
+        self._process = None
+
+    @property
+    def pid(self):
+        """The running process's id, or None."""
+        running = self._process is not None and self._process.poll() is None
+        return self._process.pid if running else None
+
+    @property
+    def exit_code(self):
+        """Of the process that was started last; None while it runs."""
+        return self._process.poll()
+
+    def _launch(self, command, environment=None):
+        with open(self.log_path, "ab") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=self.home,
+                env=broker_environment() | (environment or {}), start_new_session=True,
+            )
+
+    def _await_start(self):
+        try:
+            self.await_ready()
+        except BaseException:
+            self.kill()
+            raise
+
+    def await_ready(self, wait=time.sleep):
+        """`wait` is called with a number of seconds in between."""
+        timeout = self.start_timeout_s[self.target]
+        deadline = time.monotonic() + timeout
+        while not is_ready(self.port):
+            if self._process.poll() is not None:
+                raise self._error(f"ended at start with exit code {self._process.returncode}")
+            if time.monotonic() > deadline:
+                raise self._error(f"did not answer on port {self.port} within {timeout} s")
+            wait(_POLL_S[self.target])
+
+    def stop(self):
+        """SIGTERM; returns the exit code (0 from Barnabas, 143 from Java), or raises if it does not end in time."""
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            return self._process.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise self._error(f"did not end within {_STOP_TIMEOUT_S} s of SIGTERM") from None
+
+    def signal(self, number):
+        self._process.send_signal(number)
+
+    def wait(self, timeout_s=_STOP_TIMEOUT_S):
+        """Wait for the process to end; returns its exit code."""
+        return self._process.wait(timeout_s)
+
+    def kill(self):
+        """SIGKILL; returns when the process is gone. Nothing to do if it has ended already."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def rss(self):
+        """Resident memory in bytes."""
+        for line in pathlib.Path(f"/proc/{self._process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+        raise self._error("no VmRSS: the process has ended")
+
+    def log_tail(self, lines=_LOG_TAIL_LINES):
+        if not self.log_path.exists():
+            return "(no log)"
+        tail = self.log_path.read_text(errors="replace").splitlines()[-lines:]
+        return "\n".join(line[:_LOG_LINE_WIDTH] for line in tail)
+
+    def clean(self):
+        """End the process and remove the directory."""
+        self.kill()
+        if os.environ.get("BARNABAS_TEST_KEEP"):
+            print(f"kept: {self.home}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.home, ignore_errors=True)
+
+    def __exit__(self, kind, error, _trace):
+        if kind is not None and kind is not KeyboardInterrupt and self.log_path.exists():
+            print(f"--- {self.target} said at the end ({self.log_path}):\n{self.log_tail()}", file=sys.stderr)
+        self.clean()
+
+    def _error(self, what):
+        return BrokerError(f"{self.target} {what}. Its log ({self.log_path}) ends:\n{self.log_tail()}")
+
+
+class Broker(BrokerProcess):
     """Not started by the constructor, but its ports and directory are chosen there.
 
     `properties` are server settings that come on top of the harness's own. `listeners` is the number of plaintext
@@ -81,64 +177,23 @@ class Broker:
         self._secured_ports = dict(zip(self.secured, ports[listeners:]))
         self.port = self.ports[0]
         self.bootstrap = f"{HOST}:{self.port}"
-        self.home = pathlib.Path(tempfile.mkdtemp(prefix=f"barnabas-test-{self.target}-"))
+        super().__init__(self.target)
         node = self.home / "node-1" if self.target == "kafka" else self.home
         self.data_dir = node / "data"
         self.log_path = node / "log"
-        self._process = None
 
     def address(self, listener):
         """Of a secured listener, as its certificate names this machine."""
         return f"localhost:{self._secured_ports[listener]}"
 
-    @property
-    def pid(self):
-        """The running process's id, or None."""
-        running = self._process is not None and self._process.poll() is None
-        return self._process.pid if running else None
-
-    @property
-    def exit_code(self):
-        """Of the process that was started last; None while it runs."""
-        return self._process.poll()
-
     def start(self, wait=True):
         """Returns once the broker answers requests, unless told not to wait. Works again after stop() or kill()."""
         if self.pid:
             raise BrokerError(f"already running, pid {self.pid}")
-        command = self._command()
-        with open(self.log_path, "ab") as log:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=self.home,
-                env=broker_environment() | self.environment, start_new_session=True,
-            )
+        self._launch(self._command(), self.environment)
         if wait:
-            try:
-                self.await_ready()
-            except BaseException:
-                self.kill()
-                raise
+            self._await_start()
         return self
-
-    def await_ready(self, wait=time.sleep):
-        """`wait` is called with a number of seconds in between."""
-        timeout = _START_TIMEOUT_S[self.target]
-        deadline = time.monotonic() + timeout
-        while not is_ready(self.port):
-            if self._process.poll() is not None:
-                raise self._error(f"ended at start with exit code {self._process.returncode}")
-            if time.monotonic() > deadline:
-                raise self._error(f"did not answer on port {self.port} within {timeout} s")
-            wait(_POLL_S[self.target])
-
-    def stop(self):
-        """SIGTERM; returns the exit code (0 from Barnabas, 143 from Java), or raises if it does not end in time."""
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            return self._process.wait(_STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise self._error(f"did not end within {_STOP_TIMEOUT_S} s of SIGTERM") from None
 
     def format(self, arguments=()):
         """`barnabas format` before the first start, with its arguments, such as --add-scram; returns what it prints."""
@@ -149,23 +204,10 @@ class Broker:
             raise BrokerError(f"format ended with {done.returncode}: {done.stderr.strip()}")
         return done.stdout
 
-    def signal(self, number):
-        self._process.send_signal(number)
-
     def reload(self):
         """SIGHUP, with the settings file as `properties` are now."""
         self._write_settings()
         self.signal(signal.SIGHUP)
-
-    def wait(self, timeout_s=_STOP_TIMEOUT_S):
-        """Wait for the process to end; returns its exit code."""
-        return self._process.wait(timeout_s)
-
-    def kill(self):
-        """SIGKILL; returns when the process is gone. Nothing to do if it has ended already."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
 
     def restart(self):
         """Start again on the same data and ports, after an orderly stop if it still runs."""
@@ -173,31 +215,10 @@ class Broker:
             self.stop()
         return self.start()
 
-    def rss(self):
-        """Resident memory in bytes."""
-        for line in pathlib.Path(f"/proc/{self._process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) * 1024
-        raise self._error("no VmRSS: the process has ended")
-
     def offered_apis(self):
         """API key → (least version, greatest version), as ApiVersions answers."""
         with socket.create_connection((HOST, self.port), timeout=_PROBE_TIMEOUT_S) as connection:
             return _api_versions(connection)
-
-    def log_tail(self, lines=_LOG_TAIL_LINES):
-        if not self.log_path.exists():
-            return "(no log)"
-        tail = self.log_path.read_text(errors="replace").splitlines()[-lines:]
-        return "\n".join(line[:_LOG_LINE_WIDTH] for line in tail)
-
-    def clean(self):
-        """End the process and remove the directory."""
-        self.kill()
-        if os.environ.get("BARNABAS_TEST_KEEP"):
-            print(f"kept: {self.home}", file=sys.stderr)
-        else:
-            shutil.rmtree(self.home, ignore_errors=True)
 
     def __enter__(self):
         try:
@@ -205,11 +226,6 @@ class Broker:
         except BaseException:
             self.clean()
             raise
-
-    def __exit__(self, kind, error, _trace):
-        if kind is not None and kind is not KeyboardInterrupt:
-            print(f"--- {self.target} said at the end ({self.log_path}):\n{self.log_tail()}", file=sys.stderr)
-        self.clean()
 
     def _command(self):
         if self.target == "kafka":
@@ -272,9 +288,6 @@ class Broker:
     def _security_map(self):
         plain = [f"{name}:PLAINTEXT" for name in self._listener_names()]
         return ",".join(plain + [f"{name}:{protocol}" for name, protocol in self.secured.items()])
-
-    def _error(self, what):
-        return BrokerError(f"{self.target} {what}. Its log ({self.log_path}) ends:\n{self.log_tail()}")
 
 
 def is_ready(port, host=HOST):

@@ -7,22 +7,14 @@
         node.start("barnabas")
 """
 
-import os
-import pathlib
-import shutil
-import signal
 import subprocess
-import sys
-import tempfile
 import time
 
 import cluster as peer
 from base import Client, eventually
-from broker import HOST, BrokerError, barnabas_binary, broker_environment, free_ports, is_ready
+from broker import HOST, TARGETS, BrokerError, BrokerProcess, barnabas_binary, free_ports
 
 START_TIMEOUT_S = 120
-STOP_TIMEOUT_S = 60
-POLL_S = 0.01
 
 # The flags with which a JVM that lives for seconds starts soonest.
 _JVM = ["-Xmx512M", "-Xms256M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"]
@@ -40,11 +32,13 @@ def _serves_all(client):
     return all(one.errorCode == 0 for topic in answer.topics for one in topic.partitions)
 
 
-class Node:
+class Node(BrokerProcess):
     """`properties` come on top of what every node here has; they may be changed between starts."""
 
+    start_timeout_s = dict.fromkeys(TARGETS, START_TIMEOUT_S)  # either starts with what the other left
+
     def __init__(self, log_dirs=1, own_metadata_dir=False, static_quorum=False, properties=None):
-        self.home = pathlib.Path(tempfile.mkdtemp(prefix="barnabas-test-moving-"))
+        super().__init__("moving")
         self.port, self.controller_port, self.sasl_port = free_ports(3)
         self.bootstrap = f"{HOST}:{self.port}"
         self.log_dirs = [self.home / f"data-{i}" for i in range(log_dirs)]
@@ -76,8 +70,7 @@ class Node:
         }
         self.runs = 0
         self.target = None
-        self.log_path = None
-        self._process = None
+        self.log_path = self.home / "log"  # of the newest run, once there is one
 
     # The directories.
 
@@ -129,11 +122,7 @@ class Node:
 
     def start(self, target, arguments=(), properties_path=None):
         self.launch(target, arguments, properties_path)
-        try:
-            self.await_ready()
-        except BaseException:
-            self.kill()
-            raise
+        self._await_start()
 
     def launch(self, target, arguments=(), properties_path=None):
         """Does not wait for it."""
@@ -145,19 +134,10 @@ class Node:
             command = peer.java_command("kafka.Kafka", [path, *arguments], _JVM, "INFO")
         else:
             command = [str(barnabas_binary()), path, *arguments]
-        with open(self.log_path, "wb") as log:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.home, env=broker_environment(),
-                start_new_session=True)
+        self._launch(command)
 
-    def await_ready(self):
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while not is_ready(self.port):
-            if self._process.poll() is not None:
-                raise self._error(f"ended at start with exit code {self._process.returncode}")
-            if time.monotonic() > deadline:
-                raise self._error("does not answer")
-            time.sleep(POLL_S)
+    def await_ready(self, wait=time.sleep):
+        super().await_ready(wait)
         client = self.client()
         try:
             if not eventually(lambda: _serves_all(client), START_TIMEOUT_S):
@@ -167,19 +147,9 @@ class Node:
 
     def stop(self):
         """SIGTERM; the exit code has to be that of a clean end."""
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            code = self._process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise self._error("did not end after SIGTERM") from None
+        code = super().stop()
         if code != {"kafka": 143, "barnabas": 0}[self.target]:
             raise self._error(f"ended with exit code {code}")
-
-    def kill(self):
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
 
     def client(self):
         return Client((HOST, self.port))
@@ -196,21 +166,5 @@ class Node:
         return [f"{line}\n{following}" for line, following in zip(lines, [*lines[1:], ""])
                 if any(level in line for level in _COMPLAINTS)]
 
-    def _error(self, what):
-        tail = "\n".join(line[:400] for line in self.log().splitlines()[-40:])
-        return BrokerError(f"{self.target} {what}. Its log ({self.log_path}) ends:\n{tail}")
-
-    def clean(self):
-        self.kill()
-        if os.environ.get("BARNABAS_TEST_KEEP"):
-            print(f"kept: {self.home}", file=sys.stderr)
-        else:
-            shutil.rmtree(self.home, ignore_errors=True)
-
     def __enter__(self):
         return self
-
-    def __exit__(self, kind, _error, _trace):
-        if kind is not None and kind is not KeyboardInterrupt and self.log_path:
-            print(self._error("said at the end"), file=sys.stderr)
-        self.clean()
