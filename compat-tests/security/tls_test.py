@@ -152,6 +152,8 @@ class Stores(TlsTest):
             {"ssl.keystore.type": "PEM", "ssl.keystore.key": in_one_line(encrypted),
              "ssl.keystore.certificate.chain": in_one_line(server.chain), "ssl.key.password": "key secret"},
         ]
+        if chosen_target() == "kafka":
+            stores.pop()  # Java 17 does not decrypt keys as OpenSSL encrypts them by default (PBES2)
         for store in stores:
             with self.subTest(store["ssl.keystore.type"]):
                 broker = self.start(store)
@@ -176,6 +178,7 @@ class Stores(TlsTest):
         with self.assertRaises((ssl.SSLError, OSError)):
             self.connect(broker, context=self.context(version=ssl.TLSVersion.TLSv1_2))
 
+    @unittest.skipIf(chosen_target() == "kafka", "Kafka makes a new session for each connection")
     def test_sessions_are_resumed(self):
         broker = self.start(pem_store(server))
         context = self.context(version=ssl.TLSVersion.TLSv1_2)
@@ -298,10 +301,15 @@ class Reload(TlsTest):
 
     def test_what_is_no_store_does_not_change_while_the_listener_is_open(self):
         error, message = self.alter(self.broker, "listener.name.ssl.ssl.client.auth", "required")
-        self.assertNotEqual(error, 0)
-        self.assertIn("existing listener ListenerName(SSL)", message)
+        if chosen_target() == "kafka":  # which takes it, and lets clients in without a certificate until its next start
+            self.assertEqual(error, 0)
+            self.ask(self.connect(self.broker))
+        else:
+            self.assertNotEqual(error, 0)
+            self.assertIn("existing listener ListenerName(SSL)", message)
         self.assertNotEqual(self.alter(self.broker, "ssl.keystore.location", self.file)[0], 0)
 
+    @unittest.skipIf(chosen_target() == "kafka", "Kafka takes no password for a key that needs none")
     def test_secrets_are_not_shown(self):
         name = "listener.name.ssl.ssl.key.password"
         self.assertEqual(self.alter(self.broker, name, "hidden0815"), (0, ""))
