@@ -83,7 +83,7 @@ APPLICATIONS = [
 ]
 
 # What a client has only in part, shown by a test of its own instead of the life that the others live.
-GROUPS_IN_PART = {"kcat": "classic, commits by itself"}
+GROUPS_IN_PART = {"kcat": "classic, cooperative; commits by itself"}
 TRANSACTIONS_IN_PART = {"kcat": "one a run"}
 
 # Why some tools are not run.

@@ -25,6 +25,10 @@ TIMEOUT_S = 60
 SESSION_MS = 6000
 PARTITIONS = 4
 RECORDS_A_ROUND = 5
+# How it tells of a rebalance, and of one in which a member of a cooperative group gets or gives up some partitions.
+REBALANCED = r"rebalanced.*?: (assigned|revoked|incremental assignment|incremental revoke)\b.*?: (.*)"
+
+COOPERATIVE = {"partition.assignment.strategy": "cooperative-sticky"}
 
 
 def content(file):
@@ -35,20 +39,25 @@ def content(file):
 class Member:
     """A running kcat. What it prints goes to files, so that it never waits for a reader."""
 
-    def __init__(self, bootstrap, topic):
+    def __init__(self, bootstrap, topic, settings):
         self.out, self.said = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         settings = {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": SESSION_MS // 12,
-                    "auto.offset.reset": "earliest", "auto.commit.interval.ms": 100}
+                    "auto.offset.reset": "earliest", "auto.commit.interval.ms": 100} | settings
         command = ["kcat", "-b", bootstrap, "-G", topic, "-u", "-f", "%p %o\n",
                    *(f"-X{name}={value}" for name, value in settings.items()), topic]
         self.process = subprocess.Popen(command, stdout=self.out, stderr=self.said)
 
+    def told(self):
+        """What it has told of rebalances, with the partitions of each."""
+        return [(what, {int(number) for number in re.findall(r"\[(\d+)\]", partitions)})
+                for what, partitions in re.findall(REBALANCED, content(self.said).decode())]
+
     def assigned(self):
         """The partitions that it has now."""
-        found = re.findall(r"rebalanced \(memberid \S+\): (assigned|revoked): (.*)", content(self.said).decode())
-        if not found or found[-1][0] != "assigned":
-            return set()
-        return {int(number) for number in re.findall(r"\[(\d+)\]", found[-1][1])}
+        out = set()
+        for what, numbers in self.told():
+            out = out | numbers if "assign" in what else out - numbers
+        return out
 
     def read(self):
         """Partitions and offsets, in the order of reading."""
@@ -72,6 +81,7 @@ class Groups(suite.BrokerTest):
         self.client.create_usable(self.topic(), PARTITIONS)
         self.produced = 0
         self.members = []
+        self.settings = {}
 
     def tearDown(self):
         for member in self.members:
@@ -79,7 +89,7 @@ class Groups(suite.BrokerTest):
         self.client.close()
 
     def start(self):
-        self.members.append(Member(self.broker.bootstrap, self.topic()))
+        self.members.append(Member(self.broker.bootstrap, self.topic(), self.settings))
         return self.members[-1]
 
     def produce(self):
@@ -134,6 +144,24 @@ class Groups(suite.BrokerTest):
 
     def test_what_a_killed_one_had_goes_on_with_another(self):
         self.live(signal.SIGKILL)
+
+    def test_what_one_leaves_goes_on_with_another_of_a_cooperative_group(self):
+        self.settings = COOPERATIVE
+        self.live(signal.SIGINT)
+
+    def test_what_a_killed_one_had_goes_on_with_another_of_a_cooperative_group(self):
+        self.settings = COOPERATIVE
+        self.live(signal.SIGKILL)
+
+    def test_members_of_a_cooperative_group_keep_what_they_do_not_give_up(self):
+        self.settings = COOPERATIVE
+        first = self.start()
+        self.wait("the first has all", lambda: self.shared(first))
+        second = self.start()
+        self.wait("they share", lambda: self.shared(first, second))
+        kept, told = first.assigned(), first.told()
+        self.assertEqual(told[0], ("incremental assignment", set(range(PARTITIONS))))
+        self.assertEqual([numbers for what, numbers in told[1:] if numbers], [set(range(PARTITIONS)) - kept])
 
     def test_a_member_that_comes_back_goes_on_at_what_was_committed(self):
         for _ in range(3):
