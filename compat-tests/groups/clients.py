@@ -42,8 +42,9 @@ def make(client, program=None):
     return [program] if client in BUILT_WITH_BARNABAS else INSTALLED[client][0](client)
 
 
-# Its folder's name → how to make its command, and its modes. Not among them is franz-go as a static member of the new
-# protocol: it does not say which instance goes, so that nobody gets its place.
+# Its folder's name → how to make its command, and its modes. Not among them are two as static members of the new protocol:
+# franz-go does not say which instance goes, so that nobody gets its place; @platformatic/kafka always leaves for good, so that
+# others get what it had.
 INSTALLED = {
     "confluent-kafka": (python, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, CONSUMER + STATIC)),
     "java": (java, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, CONSUMER + STATIC)),
@@ -51,7 +52,7 @@ INSTALLED = {
     "sarama": (go, (CLASSIC, COOPERATIVE, CLASSIC + STATIC)),
     "kafka-go": (go, (CLASSIC, READER)),
     "kafkajs": (node, (CLASSIC,)),
-    "platformatic-kafka": (node, (CLASSIC, COOPERATIVE)),
+    "platformatic-kafka": (node, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, COOPERATIVE + STATIC)),
     "aiokafka": (python, (CLASSIC, CLASSIC + STATIC)),
     "confluent-kafka-go": (go, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, CONSUMER + STATIC)),
     "rdkafka": (rust, (CLASSIC, COOPERATIVE, CONSUMER, CLASSIC + STATIC, CONSUMER + STATIC)),

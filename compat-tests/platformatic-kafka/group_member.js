@@ -2,7 +2,8 @@
 //
 // A stream goes on with what it has in its buffer after a rebalance, so each generation of the group has a stream of its
 // own. What may be done before partitions go to others is done where the client asks for the metadata to join with: it
-// joins only when it has that.
+// joins only when it has that. In the new protocol it tells of a loss and goes on, but metadata that it lacks it asks for
+// on the same connection, after the commit; and it does not tell what it has been given, so that is watched.
 'use strict'
 
 const fs = require('fs')
@@ -13,7 +14,10 @@ const IDLE_MS = 300
 const LOOK_EVERY_MS = 50
 const COMMIT_WAIT_MS = 2000
 const [bootstrap, groupId, topic, name, mode, sessionMs] = process.argv.slice(2)
-const COOPERATIVE = mode === 'cooperative'
+const COOPERATIVE = mode.startsWith('cooperative')
+const STATIC = mode.endsWith('-static')
+const NEW_PROTOCOL = mode.startsWith('consumer')
+const ASSIGNOR = COOPERATIVE ? { name: 'cooperative-sticky', version: 3 } : { name: 'roundrobin', version: 1 }
 
 const say = (...words) => fs.writeSync(1, `${name} ${words.join(' ')}\n`)
 const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
@@ -32,15 +36,22 @@ class Member {
       clientId: name, groupId, bootstrapBrokers: [bootstrap], autocommit: false, maxWaitTime: 200,
       retries: 1000, retryDelay: 200,
       sessionTimeout: Number(sessionMs), rebalanceTimeout: Number(sessionMs), heartbeatInterval: Number(sessionMs) / 12,
-      protocols: [COOPERATIVE ? { name: 'cooperative-sticky', version: 3 } : { name: 'roundrobin', version: 1 }],
-      protocolsMetadata: () => this.beforeJoin(),
+      ...(STATIC ? { groupInstanceId: name } : {}),
+      ...(NEW_PROTOCOL
+        ? { groupProtocol: 'consumer' } : { protocols: [ASSIGNOR], protocolsMetadata: () => this.beforeJoin() }),
     })
   }
 
   async run() {
-    this.consumer.on('consumer:group:join', () => this.joined())
     this.consumer.topics.track(topic)
-    await this.consumer.joinGroup({})
+    if (NEW_PROTOCOL) {
+      this.watchAssignments()
+      this.consumer.on('consumer:group:rebalance', () => this.beforeLoss())
+      this.openStream() // it joins
+    } else {
+      this.consumer.on('consumer:group:join', () => this.joined())
+      await this.consumer.joinGroup({})
+    }
     setInterval(() => this.commitAtTimes(), LOOK_EVERY_MS)
     process.stdin.resume()
     process.stdin.on('end', () => this.close().catch(fail))
@@ -76,12 +87,40 @@ class Member {
     this.openStream()
   }
 
+  // In the new protocol.
+  watchAssignments() {
+    let assignments = this.consumer.assignments
+    Object.defineProperty(this.consumer, 'assignments', {
+      get: () => assignments,
+      set: value => {
+        assignments = value
+        this.reassigned()
+      },
+    })
+  }
+
+  beforeLoss() {
+    this.endStream()
+    if (this.pending.size) this.commitPending()
+    this.consumer.clearMetadata()
+  }
+
+  reassigned() {
+    const now = this.given().filter(each => !this.closing || this.partitions.has(each))
+    if (String(now) !== String([...this.partitions])) this.assigned(now)
+    this.endStream()
+    // The client tells all streams that there are now to start anew.
+    setImmediate(() => { if (this.partitions.size && !this.closing) this.openStream() })
+  }
+
   openStream() {
     this.endStream()
+    this.consumer.clearMetadata() // a broker that was killed meanwhile has other epochs
     this.consumer.consume({
       topics: [topic], mode: MessagesStreamModes.COMMITTED, fallbackMode: MessagesStreamFallbackModes.EARLIEST,
     }, (error, stream) => {
       if (error) return fail(error)
+      this.endStream()
       this.stream = stream
       stream.on('error', error => { if (this.stream === stream) fail(error) })
       stream.on('data', message => { if (this.stream === stream) this.consumed(message) })
@@ -119,7 +158,7 @@ class Member {
     commit.settle = (outcome, detail) => {
       if (commit.outcome) return
       commit.outcome = outcome
-      this.commit = undefined
+      if (this.commit === commit) this.commit = undefined
       if (outcome === 'committed') {
         for (const { partition, offset } of offsets) {
           if (this.pending.get(partition) === offset) this.pending.delete(partition)
@@ -152,6 +191,7 @@ class Member {
     this.endStream()
     await this.commitRest()
     this.assigned([])
+    await this.consumer.metadata({ topics: [topic] }) // without it the client closes and does not leave
     await this.consumer.close(true)
     say('closed')
     process.exit(0)
