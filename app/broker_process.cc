@@ -115,6 +115,7 @@ Result<std::unique_ptr<BrokerProcess>> BrokerProcess::start(metadata::StaticConf
     parts.abandon();
     return std::unexpected(opened.error());
   }
+  parts.http.tell();
   parts.loops->start();
   parts.server->start_accepting();
   parts.start_tickers();
@@ -131,8 +132,22 @@ std::vector<std::string> BrokerProcess::addresses() const {
   return result;
 }
 
+std::optional<std::string> BrokerProcess::plaintext_address() const {
+  constexpr auto plaintext = static_cast<int16_t>(security::SecurityProtocol::plaintext);
+  for (const broker::AdvertisedListener& each : parts_->services->listeners) {
+    if (each.security_protocol != plaintext) continue;
+    const bool six = each.host.contains(':');
+    return (six ? "[" + each.host + "]" : each.host) + ":" + std::to_string(each.port);
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> BrokerProcess::log_directories() const {
-  return parts_->paths;
+  std::vector<std::string> usable;
+  for (const storage::LogDirectoryDescription& each : parts_->logs->describe())
+    if (!each.failure && std::ranges::find(parts_->paths, each.path) != parts_->paths.end())
+      usable.push_back(each.path);
+  return usable;
 }
 std::string BrokerProcess::cluster_id() const {
   return parts_->logs->cluster_id();
@@ -150,6 +165,8 @@ void BrokerProcess::reload(const metadata::StaticConfig& wanted) {
   Parts& parts = *parts_;
   const Reload plan = plan_reload(parts.config, wanted, *parts.publisher.current(), parts.node);
   for (const std::string& sentence : plan.refused) log_.error("not taken over: {}", sentence);
+  for (const std::string& name : plan.without_effect)
+    log_.warn("changed, but has no effect in this version setting={}", name);
   for (const std::string& name : plan.restart)
     log_.warn("changed, in force from the next start on setting={}", name);
   parts.config.take_over(wanted, plan.now);

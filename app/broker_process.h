@@ -26,6 +26,9 @@ class BrokerProcess {
 
   /// "PLAINTEXT://127.0.0.1:9092" for each address that is listened on.
   std::vector<std::string> addresses() const;
+  /// "host:port" as told to clients, of the first listener that asks for nothing; nothing if there is none.
+  std::optional<std::string> plaintext_address() const;
+  /// Those that are online.
   std::vector<std::string> log_directories() const;
   std::string cluster_id() const;
   int32_t node_id() const;

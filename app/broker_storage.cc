@@ -2,8 +2,10 @@
 // in step.
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <thread>
 
 #include "app/broker_parts.h"
@@ -62,6 +64,35 @@ void BrokerProcess::Parts::directory_failed(const storage::LogDirectory& directo
   }
 }
 
+namespace {
+
+/// What the operator can do about log directories that cannot be used.
+std::string remedy(const Error& error) {
+  if (error.kind != ErrorKind::offline) return "";
+  const std::string user = std::to_string(::geteuid());
+  switch (error.system_error) {
+    case 0:  // it says so itself
+      return "";
+    case EACCES:
+    case EPERM:
+      return "; make it writable for this user (chown -R " + user +
+             "), or set log.dirs to a directory that is";
+    case EROFS:
+      return "; mount the file system for writing, or set log.dirs to a directory on another one";
+    case ENOSPC:
+    case EDQUOT:
+      return "; make room on the volume, or set log.dirs to a directory on another one";
+    case ENOTDIR:
+    case EEXIST:
+      return "; set log.dirs to a directory, or to a path where one can be made";
+    default:
+      return "; set log.dirs to a directory that this user can make or write to (barnabas doctor looks into "
+             "it)";
+  }
+}
+
+}  // namespace
+
 /// Changing log.dirs must not make the broker forget its topics: metadata lie in the first one unless told.
 /// Nor may a metadata log that was lost: every partition would be a stranger and be set aside.
 Result<void> BrokerProcess::Parts::find_metadata() {
@@ -97,10 +128,16 @@ Result<void> BrokerProcess::Parts::open_storage() {
   options.node_id = node;
   options.format = true;
   options.new_cluster_id = new_cluster_id;
-  BARNABAS_ASSIGN(auto directories, storage::open_log_directories(disk, options));
+  auto opened = storage::open_log_directories(disk, options);
+  if (!opened) {
+    Error error = std::move(opened).error();
+    error.message += remedy(error);
+    return std::unexpected(std::move(error));
+  }
+  storage::LogDirectories directories = std::move(*opened);
   if (!new_cluster_id.empty() && directories.cluster_id != new_cluster_id)
-    log_.info("the directories have a cluster id already, which stays id={} given={}", directories.cluster_id,
-              new_cluster_id);
+    log_.warn("CLUSTER_ID is not that of the directories, which stays id={} CLUSTER_ID={}",
+              directories.cluster_id, new_cluster_id);
   for (storage::LogDirectory& directory : directories.directories)
     if (directory.path == metadata_directory) {
       metadata_directory_id = directory.directory_id;

@@ -12,6 +12,8 @@ namespace {
 constinit Logger log_{"barnabas"};
 
 Result<void> set_all(metadata::StaticConfig& config, const std::string& file, std::string_view text) {
+  // Editors that put a byte order mark there do not show it.
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const auto properties = parse_properties(text);
   if (!properties) return fail(file, properties.error());
   for (const Property& property : *properties)
@@ -71,7 +73,8 @@ std::string_view embedded_configuration() {
          "log.dirs=data\n";
 }
 
-Result<metadata::StaticConfig> load_configuration(const ConfigurationSources& sources) {
+Result<metadata::StaticConfig> load_configuration(const ConfigurationSources& sources,
+                                                  std::vector<std::string>* ignored) {
   metadata::StaticConfig config;
   if (sources.file.empty()) {
     BARNABAS_TRY(set_all(config, "embedded default", embedded_configuration()));
@@ -85,7 +88,10 @@ Result<metadata::StaticConfig> load_configuration(const ConfigurationSources& so
     const auto set = config.set(setting.name, setting.value, setting.variable);
     // What else begins with KAFKA_ in a container is as often somebody's own as it is a mistake.
     if (!set && set.error().kind == ErrorKind::not_found) {
-      log_.warn("ignored: {}", set.error().message);
+      if (ignored != nullptr)
+        ignored->push_back(set.error().message);
+      else
+        log_.warn("ignored: {}", set.error().message);
       continue;
     }
     BARNABAS_TRY(set);

@@ -20,9 +20,11 @@ struct ConfigurationSources {
 /// The content of a settings file.
 Result<std::string> read_settings_file(const std::string& path);
 
-/// Merges and checks them. A variable that stands for no setting is a warning in the log. Errors name file
-/// and line (or variable, or --override), setting, value and what is allowed.
-Result<metadata::StaticConfig> load_configuration(const ConfigurationSources& sources);
+/// Merges and checks them. A variable that stands for no setting is ignored, and told of: a sentence in
+/// `ignored`, or a warning in the log. Errors name file and line (or variable, or --override), setting, value
+/// and what is allowed.
+Result<metadata::StaticConfig> load_configuration(const ConfigurationSources& sources,
+                                                  std::vector<std::string>* ignored = nullptr);
 
 /// What a broker without a settings file runs on: one node with both roles on loopback, data in ./data.
 std::string_view embedded_configuration();

@@ -86,6 +86,12 @@ TEST(Configuration, without_a_file_the_embedded_default_listens_on_loopback_only
   EXPECT_EQ(config->text("listeners"), "PLAINTEXT://127.0.0.1:9092");
 }
 
+TEST(Configuration, a_byte_order_mark_is_no_part_of_the_first_name) {
+  const auto config = load_configuration({"f.properties", "\xEF\xBB\xBFnum.partitions=5\n", {}, {}});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->integer("num.partitions"), 5);
+}
+
 TEST(Configuration, listeners_are_derived_from_advertised_ones) {
   const auto config = load_configuration(
       {"", "", {{"KAFKA_ADVERTISED_LISTENERS", "advertised.listeners", "PLAINTEXT://h.example:9095"}}, {}});

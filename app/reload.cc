@@ -48,6 +48,10 @@ Reload plan_reload(const StaticConfig& in_force, const StaticConfig& wanted,
                    const metadata::MetadataImage& image, NodeId node) {
   Reload plan;
   for (const std::string& name : changed_names(in_force, wanted)) {
+    if (!metadata::has_effect(name)) {
+      plan.without_effect.push_back(name);
+      continue;
+    }
     if (!changes_while_running(name)) {
       plan.restart.push_back(name);
       continue;

@@ -10,9 +10,10 @@ namespace barnabas::app {
 
 /// What a broker does about settings that were changed in their sources while it runs.
 struct Reload {
-  std::vector<std::string> now;      ///< names that can be taken over at once
-  std::vector<std::string> restart;  ///< names that the next start takes over
-  std::vector<std::string> hidden;   ///< of `now`: set on the broker with kafka-configs.sh, which wins
+  std::vector<std::string> now;             ///< names that can be taken over at once
+  std::vector<std::string> restart;         ///< names that the next start takes over
+  std::vector<std::string> without_effect;  ///< names that do nothing in this version
+  std::vector<std::string> hidden;          ///< of `now`: set on the broker with kafka-configs.sh, which wins
   std::vector<std::string> refused;  ///< sentences: what is wrong with a value, which is not taken over
 };
 

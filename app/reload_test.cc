@@ -46,6 +46,13 @@ TEST_F(ReloadTest, takes_over_what_kafka_changes_at_run_time_and_leaves_the_rest
   EXPECT_THAT(plan().refused, IsEmpty());
 }
 
+TEST_F(ReloadTest, does_not_promise_what_has_no_effect) {
+  ASSERT_TRUE(wanted.set("num.io.threads", "5", "f:7"));
+  EXPECT_THAT(plan().without_effect, ElementsAre("num.io.threads"));
+  EXPECT_THAT(plan().restart, IsEmpty());
+  EXPECT_THAT(plan().now, IsEmpty());
+}
+
 TEST_F(ReloadTest, refuses_what_kafka_would_refuse_at_run_time) {
   ASSERT_TRUE(wanted.set("log.cleaner.threads", "50", "f:4"));
   EXPECT_THAT(plan().refused, ElementsAre(HasSubstr("f:4: log.cleaner.threads")));

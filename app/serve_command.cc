@@ -46,13 +46,11 @@ void say_hello(const BrokerProcess& broker, const std::string& settings_file) {
   log_.info("[BrokerLifecycleManager] The broker has been unfenced. Transitioning from RECOVERY to RUNNING.");
   log_.info("[KafkaRaftServer] Kafka Server started");
   log_.info("[KafkaServer id={}] started", broker.node_id());
-  if (settings_file.empty() && !broker.addresses().empty()) {
-    const std::string& address = broker.addresses().front();
-    const std::string host = address.substr(address.find("://") + 3);
+  if (const auto host = broker.plaintext_address(); settings_file.empty() && host) {
     std::fprintf(stderr,
                  "\nNext, in another terminal:\n  echo hello | kcat -b %s -t greetings -P\n  kcat -b %s -t "
                  "greetings -C -e\n\n",
-                 host.c_str(), host.c_str());
+                 host->c_str(), host->c_str());
   }
 }
 

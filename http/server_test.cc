@@ -131,6 +131,7 @@ TEST_F(HttpServer, closes_after_an_answer_to_version_1_0) {
 TEST_F(HttpServer, refuses_other_methods_and_bodies) {
   serve();
   EXPECT_TRUE(ask("POST / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+  EXPECT_TRUE(ask("POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello").starts_with("HTTP/1.1 405 "));
   EXPECT_NE(ask("DELETE /x HTTP/1.1\r\n\r\n").find("Allow: GET, HEAD"), std::string::npos);
   const std::string body = "GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello";
   EXPECT_TRUE(ask(body).starts_with("HTTP/1.1 413 ")) << ask(body);

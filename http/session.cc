@@ -69,7 +69,10 @@ void Session::on_header(const ErrorCode& error) {
   if (is_too_large(error))
     return refuse(status::request_header_fields_too_large,
                   "more than " + std::to_string(limits_.header_bytes_max) + " bytes of header");
-  if (is_body(error)) return refuse(status::payload_too_large, "no body is expected here");
+  const auto method = parser_->get().method();
+  if (is_body(error) && (method == verb::get || method == verb::head))
+    return refuse(status::payload_too_large, "no body is expected here");
+  if (is_body(error)) return refuse(status::method_not_allowed, "only GET and HEAD are served");
   if (is_parse_error(error)) return refuse(status::bad_request, error.message());
   if (error) return close();
   const auto& request = parser_->get();

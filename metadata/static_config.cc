@@ -232,6 +232,32 @@ constexpr std::string_view effective_of_mechanism_only = "sasl.jaas.config";
 constexpr std::array plug_in_names = {std::string_view("allow.everyone.if.no.acl.found"),
                                       std::string_view("super.users")};
 
+/// Of Kafka's before 4.0, as old settings files have them.
+bool was_removed(std::string_view name) {
+  constexpr auto names = std::to_array<std::string_view>({
+      "advertised.host.name",
+      "advertised.port",
+      "broker.id.generation.enable",
+      "control.plane.listener.name",
+      "delegation.token.master.key",
+      "host.name",
+      "inter.broker.protocol.version",
+      "log.message.format.version",
+      "log.message.timestamp.difference.max.ms",
+      "offsets.commit.required.acks",
+      "password.encoder.cipher.algorithm",
+      "password.encoder.iterations",
+      "password.encoder.key.length",
+      "password.encoder.keyfactory.algorithm",
+      "password.encoder.old.secret",
+      "password.encoder.secret",
+      "port",
+      "reserved.broker.max.id",
+  });
+  static_assert(std::ranges::is_sorted(names));
+  return name.starts_with("zookeeper.") || std::ranges::binary_search(names, name);
+}
+
 bool in_family(std::string_view name) {
   if (std::ranges::find(plug_in_names, name) != plug_in_names.end()) return true;
   return std::ranges::any_of(family_prefixes,
@@ -316,6 +342,9 @@ Result<void> StaticConfig::set(std::string_view name, std::string value, std::st
   // What is set for one listener has to be as good as what is set for all.
   const ConfigDefinition* definition = find_broker_config(without_listener_prefix(name));
   if (definition == nullptr && !in_family(name)) {
+    if (was_removed(name))
+      return fail(ErrorKind::not_found,
+                  origin + ": " + std::string(name) + " was removed in Kafka 4.0 or before; take it out");
     std::string text = origin + ": unknown setting " + std::string(name);
     const std::string_view nearest = nearest_broker_config(name);
     if (may_be_shown(name, nearest, value)) text += " (value \"" + value + "\")";

@@ -1,6 +1,7 @@
 #include "storage/log_directories.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <utility>
@@ -161,14 +162,17 @@ Result<void> check_unclaimed(io::Disk& disk, const std::string& path) {
   return {};
 }
 
-std::string all_failures(const std::vector<Candidate>& candidates) {
+/// With the system's error of the first one.
+std::unexpected<Error> none_can_be_used(const std::vector<Candidate>& candidates) {
   std::string text;
+  int system_error = 0;
   for (const Candidate& candidate : candidates) {
-    if (!candidate.directory.failure) continue;
-    if (!text.empty()) text += "; ";
-    text += candidate.directory.failure->message;
+    const auto& failure = candidate.directory.failure;
+    if (!failure) continue;
+    if (text.empty()) system_error = failure->kind == ErrorKind::not_found ? ENOENT : failure->system_error;
+    text += (text.empty() ? "" : "; ") + failure->message;
   }
-  return text;
+  return fail(ErrorKind::offline, "no log directory can be used: " + text, system_error);
 }
 
 }  // namespace
@@ -190,8 +194,7 @@ Result<LogDirectories> open_log_directories(io::Disk& disk, const LogDirectories
       std::ranges::any_of(candidates, [](const auto& one) { return one.properties.has_value(); });
   const bool any_usable =
       std::ranges::any_of(candidates, [](const auto& one) { return one.directory.usable(); });
-  if (!any_usable)
-    return fail(ErrorKind::offline, "no log directory can be used: " + all_failures(candidates));
+  if (!any_usable) return none_can_be_used(candidates);
 
   LogDirectories result;
   BARNABAS_ASSIGN(result.cluster_id, agree_on_cluster_id(candidates, options));
@@ -218,7 +221,7 @@ Result<LogDirectories> open_log_directories(io::Disk& disk, const LogDirectories
     if (candidate.properties) candidate.directory.directory_id = candidate.properties->directory_id;
   }
   if (std::ranges::none_of(candidates, [](const auto& one) { return one.directory.usable(); }))
-    return fail(ErrorKind::offline, "no log directory can be used: " + all_failures(candidates));
+    return none_can_be_used(candidates);
   for (Candidate& candidate : candidates) result.directories.push_back(std::move(candidate.directory));
   return result;
 }

@@ -88,7 +88,13 @@ Result<std::optional<MetaProperties>> read_meta_properties(io::Disk& disk, const
     return std::unexpected(text.error());
   }
   auto properties = parse_meta_properties(*text);
-  if (!properties) return fail(path, std::move(properties).error());
+  if (!properties) {
+    Error error = std::move(properties).error();
+    error.message +=
+        ". Put the file back as it was (version=1, cluster.id, node.id, directory.id), or take the "
+        "directory out of log.dirs";
+    return fail(path, std::move(error));
+  }
   return std::optional<MetaProperties>(std::move(*properties));
 }
 

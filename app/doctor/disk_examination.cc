@@ -151,7 +151,10 @@ int64_t newest_file_s(const std::vector<std::string>& paths, std::string& name) 
 void tell_room(const std::string& path, uint64_t free_bytes, uint64_t all_bytes, Findings& findings) {
   const std::string left =
       std::to_string(free_bytes >> 20) + " MiB of " + std::to_string(all_bytes >> 20) + " MiB";
-  if (free_bytes < gib / 8) {
+  if (all_bytes == 0) {
+    problem(findings, path + ": is on a file system that holds no files",
+            "the broker cannot keep its data there", "set log.dirs to a directory on a disk");
+  } else if (free_bytes < std::min(gib / 8, all_bytes / 10)) {
     problem(findings, path + ": the volume is full (" + left + " are free)",
             "what is written is refused, and the broker may not start",
             "make room: shorten log.retention, delete topics, or grow the volume");

@@ -48,6 +48,20 @@ TEST(Doctor, all_wrong_settings_are_told_and_the_others_are_looked_at) {
   EXPECT_EQ(config.text("node.id"), "7");
 }
 
+TEST(Doctor, variables_that_the_broker_ignores_are_warned_of_whatever_else_is_wrong) {
+  ConfigurationSources sources;
+  sources.environment = {{"KAFKA_BOGUS", "bogus", "1"}};
+  Findings findings;
+  (void)examine_settings(sources, findings);
+  EXPECT_TRUE(says(findings, Level::warning, "KAFKA_BOGUS")) << all_of(findings);
+  sources.environment.push_back({"KAFKA_NUM_PARTITIONS", "num.partitions", "many"});
+  findings.clear();
+  (void)examine_settings(sources, findings);
+  EXPECT_TRUE(says(findings, Level::warning, "KAFKA_BOGUS")) << all_of(findings);
+  EXPECT_TRUE(says(findings, Level::problem, "KAFKA_NUM_PARTITIONS")) << all_of(findings);
+  EXPECT_EQ(std::ranges::count(findings, Level::problem, &Finding::level), 1) << all_of(findings);
+}
+
 class Directory : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -115,6 +129,16 @@ TEST(Doctor, room_is_told_before_it_is_used_up) {
   EXPECT_TRUE(says(of(4 * gib, 100 * gib), Level::warning, "little room"));
   EXPECT_TRUE(says(of(gib / 2, gib), Level::warning, "little room"));
   EXPECT_TRUE(says(of(1 << 20, 100 * gib), Level::problem, "full"));
+}
+
+TEST(Doctor, a_small_volume_is_not_a_full_one) {
+  Findings findings;
+  tell_room("/d", 2 << 20, 2 << 20, findings);
+  EXPECT_FALSE(says(findings, Level::problem, "")) << all_of(findings);
+  tell_room("/d", 0, 2 << 20, findings);
+  EXPECT_TRUE(says(findings, Level::problem, "full")) << all_of(findings);
+  tell_room("/sys/d", 0, 0, findings);
+  EXPECT_TRUE(says(findings, Level::problem, "holds no files")) << all_of(findings);
 }
 
 TEST(Doctor, file_systems_that_forget_are_told) {

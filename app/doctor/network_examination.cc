@@ -39,8 +39,9 @@ struct AddressFree {
 };
 using Addresses = std::unique_ptr<addrinfo, AddressFree>;
 
-/// Null when there is none; `why` says so then.
-Addresses resolve(const std::string& host, uint16_t port, int flags, std::string& why) {
+/// Null when there is none; `why` says so then, and `asked` whether anybody was there to be asked.
+Addresses resolve(const std::string& host, uint16_t port, int flags, std::string& why,
+                  bool* asked = nullptr) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags;
@@ -48,6 +49,7 @@ Addresses resolve(const std::string& host, uint16_t port, int flags, std::string
   const int error =
       ::getaddrinfo(host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) why = ::gai_strerror(error);
+  if (asked != nullptr) *asked = error != EAI_AGAIN;
   return Addresses(error == 0 ? found : nullptr);
 }
 
@@ -116,7 +118,14 @@ void examine_advertised(const broker::AdvertisedListener& advertised, const netw
   const std::string what = "advertised.listeners: " + advertised.listener + "://" + advertised.host + ":" +
                            std::to_string(advertised.port) + ": ";
   std::string why;
-  const Addresses addresses = resolve(advertised.host, advertised.port, 0, why);
+  bool asked = true;
+  const Addresses addresses = resolve(advertised.host, advertised.port, 0, why, &asked);
+  if (!addresses && !asked) {
+    findings.push_back({Finding::Level::warning, "addresses", what + "no name server answers (" + why + ")",
+                        "whether clients can find the name is not known from here",
+                        "try again where names can be looked up"});
+    return;
+  }
   if (!addresses) {
     findings.push_back({Finding::Level::problem, "addresses",
                         what + "the name has no address here (" + why + ")",

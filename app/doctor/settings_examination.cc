@@ -25,7 +25,10 @@ metadata::StaticConfig take_what_is_right(const ConfigurationSources& sources, F
   } else {
     tell_wrong(findings, place + ": " + properties.error().message);
   }
-  for (const EnvironmentSetting& each : sources.environment) set(each.name, each.value, each.variable);
+  for (const EnvironmentSetting& each : sources.environment)
+    if (const auto done = config.set(each.name, each.value, each.variable);
+        !done && done.error().kind != ErrorKind::not_found)
+      tell_wrong(findings, done.error().message);
   for (const std::string& each : sources.overrides)
     if (const auto equals = each.find('='); equals != std::string::npos)
       set(each.substr(0, equals), each.substr(equals + 1), "--override");
@@ -35,7 +38,11 @@ metadata::StaticConfig take_what_is_right(const ConfigurationSources& sources, F
 }  // namespace
 
 metadata::StaticConfig examine_settings(const ConfigurationSources& sources, Findings& findings) {
-  auto loaded = load_configuration(sources);
+  std::vector<std::string> ignored;
+  auto loaded = load_configuration(sources, &ignored);
+  for (const std::string& each : ignored)
+    findings.push_back({Finding::Level::warning, "settings", each, "the variable is ignored",
+                        "correct its name if it is meant for the broker"});
   if (!loaded) {
     const std::size_t before = findings.size();
     auto config = take_what_is_right(sources, findings);

@@ -37,16 +37,20 @@ Result<void> HttpEndpoints::open(const metadata::StaticConfig& config) {
     if (given)
       return setting_error(bound.error().kind, config, setting,
                            bound.error().message + "; choose another port, or leave it empty to go without");
-    log_.info("no metrics and health over HTTP: {}; set http.listeners to another address",
-              bound.error().message);
+    missing_ = bound.error().message;
     server_.reset();
     return {};
   }
   server_->start();
+  return {};
+}
+
+void HttpEndpoints::tell() const {
+  if (!missing_.empty())
+    log_.info("no metrics and health over HTTP: {}; set http.listeners to another address", missing_);
   for (const std::string& address : addresses())
     log_.info("metrics and health at http://{}/metrics", address);
   if (const auto warning = http_exposure_warning(addresses())) log_.warn("{}", *warning);
-  return {};
 }
 
 void HttpEndpoints::serving(const MetricsSources& sources, network::EventLoops& loops) {

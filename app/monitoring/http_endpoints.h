@@ -21,8 +21,11 @@ namespace barnabas::app {
 class HttpEndpoints {
  public:
   /// Listens and begins to answer. An address that was set and cannot be had is an error; without the
-  /// default one it goes on with a line in the log. http.listeners empty: does nothing, and so do the others.
+  /// default one it goes on. http.listeners empty: does nothing, and so do the others.
   Result<void> open(const metadata::StaticConfig& config);
+  /// Writes to the log where it answers, or why not. Not by open: of a start that fails the failure is all
+  /// that is told.
+  void tell() const;
   /// Clients are served from now on. `sources` and `loops` stay until stop().
   void serving(const MetricsSources& sources, network::EventLoops& loops);
   /// The broker begins to stop: not ready any more.
@@ -42,6 +45,7 @@ class HttpEndpoints {
   void answer_metrics(const http::Respond& respond);
 
   std::atomic<Stage> stage_{Stage::starting};
+  std::string missing_;                        ///< why the default address cannot be had
   std::optional<LoopProbe> probe_;             ///< from Stage::serving on
   std::optional<MetricsCollector> collector_;  ///< the same
   std::optional<http::Server> server_;         ///< ends before what it calls

@@ -57,10 +57,16 @@ class Container:
             self._pid = self._first_process()
         return self._pid
 
-    def _first_process(self):
+    def _children(self):
         parent = self._unshare.pid
         try:
-            pid, = map(int, pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split())
+            return [int(pid) for pid in pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+        except OSError:
+            return []
+
+    def _first_process(self):
+        try:
+            pid, = self._children()
             inside, outside = os.stat(f"/proc/{pid}/root/"), os.stat("/")
         except (ValueError, OSError):
             return None
@@ -131,6 +137,10 @@ class Container:
         return self.start()
 
     def __exit__(self, *_):
+        # unshare's --kill-child is forgotten when the child becomes another user. With its first process all others of
+        # the container end.
+        for pid in self._children():
+            os.kill(pid, signal.SIGKILL)
         self._unshare.kill()
         self._unshare.wait()
         shutil.rmtree(self.home, ignore_errors=True)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The broker as a process: how it starts, what it refuses to start with, how it ends, and what it has kept."""
 
+import contextlib
 import pathlib
 import signal
 import socket
@@ -13,7 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
 
 import suite  # noqa: E402
-from broker import HOST, Broker, BrokerError, barnabas_binary, chosen_target  # noqa: E402
+from broker import HOST, Broker, BrokerError, barnabas_binary, broker_environment, chosen_target, free_ports  # noqa: E402
 
 TIMEOUT_S = 60
 PROMPT_S = 10  # for what takes no time, on a busy machine
@@ -142,6 +143,27 @@ class Refusal(ProcessTest):
         self.assertIn("num.partitons (value \"3\"); did you mean num.partitions?",
                       self.refused(properties={"num.partitons": "3"}))
 
+    def test_name_that_kafka_has_taken_away(self):
+        for name in ("zookeeper.connect", "inter.broker.protocol.version", "port"):
+            self.assertIn(f"{name} was removed in Kafka 4.0 or before; take it out", self.refused(properties={name: "1"}))
+
+    def test_directory_that_cannot_be_used(self):
+        with tempfile.NamedTemporaryFile() as file:
+            for path, remedy in ((file.name, "set log.dirs to a directory"), (f"{file.name}/data", "set log.dirs to a directory"),
+                                 ("/proc/barnabas", "set log.dirs to a directory that this user can make")):
+                log = self.refused(properties={"log.dirs": path})
+                self.assertEqual(len(log.splitlines()), 1, log)
+                self.assertIn("no log directory can be used", log)
+                self.assertIn(path, log)
+                self.assertIn(remedy, log)
+
+    def test_directory_whose_owner_cannot_be_read(self):
+        with tempfile.TemporaryDirectory() as directory:
+            (pathlib.Path(directory) / "meta.properties").touch()
+            log = self.refused(properties={"log.dirs": directory})
+        self.assertEqual(len(log.splitlines()), 1, log)
+        self.assertIn('no line "version=…" found. Put the file back as it was', log)
+
     def test_variable_that_stands_for_no_setting_is_a_warning(self):
         broker = self.start(environment={"KAFKA_NUM_PARTITONS": "3"})
         self.assertIn("KAFKA_NUM_PARTITONS: unknown setting num.partitons", broker.log_path.read_text())
@@ -220,6 +242,39 @@ class Settings(ProcessTest):
     def test_setting_without_effect_is_a_warning(self):
         broker = self.start(properties={"background.threads": "3"})
         self.assertIn("background.threads", broker.log_tail())
+
+    def test_only_directories_that_are_online_are_named(self):
+        with tempfile.TemporaryDirectory() as good, tempfile.TemporaryDirectory() as bad:
+            (pathlib.Path(bad) / "meta.properties").touch()
+            told = self.start(properties={"log.dirs": f"{good},{bad}"}).log_path.read_text()
+        self.assertIn(f"data in {good}\n", told)
+        self.assertNotIn(f"data in {bad}", told)
+        self.assertIn(f"log directory offline path={bad}", told)
+
+    def test_first_steps_go_where_clients_are_told_to_go(self):
+        """Only where nothing but the address is asked for, and only of a broker without a settings file."""
+        with tempfile.TemporaryDirectory() as home:
+            address = f"localhost:{free_ports(1)[0]}"
+            told = self.first_lines(home, [f"listeners=PLAINTEXT://0.0.0.0:{address[10:]}",
+                                           f"advertised.listeners=PLAINTEXT://{address}"])
+            self.assertIn(f"kcat -b {address} -t greetings", told)
+        with tempfile.TemporaryDirectory() as home:
+            told = self.first_lines(home, [f"listeners=SASL_PLAINTEXT://{HOST}:{free_ports(1)[0]}",
+                                           "sasl.enabled.mechanisms=SCRAM-SHA-512"])
+            self.assertNotIn("kcat", told)
+
+    def first_lines(self, home, settings):
+        """What is told until it serves, and a little more."""
+        overrides = [part for setting in [f"log.dirs={home}", *settings] for part in ("--override", setting)]
+        process = subprocess.Popen([str(barnabas_binary()), *overrides], stderr=subprocess.PIPE, text=True, cwd=home,
+                                   env=broker_environment())
+        with process, contextlib.closing(process.stderr):
+            lines = []
+            for line in process.stderr:
+                lines.append(line)
+                if "started" in line and "KafkaServer id=" in line:
+                    process.terminate()
+        return "".join(lines)
 
     def test_only_who_is_open_to_strangers_is_warned(self):
         warning = "docs/security.md has the three steps"
