@@ -1,5 +1,7 @@
 #include "app/configuration.h"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <limits>
 
@@ -56,13 +58,16 @@ Result<void> derive_flush_before_ack(metadata::StaticConfig& config) {
 }  // namespace
 
 Result<std::string> read_settings_file(const std::string& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text;
   // Not by iterators: those throw what a directory makes of being read.
   for (char part[4096]; file && (file.read(part, sizeof part), file.gcount() > 0);)
     text.append(part, static_cast<std::size_t>(file.gcount()));
   if (!file.eof())
-    return fail(ErrorKind::not_found, path + ": cannot be read; expected a server.properties file");
+    return fail(ErrorKind::not_found,
+                path + ": cannot be read: " + (errno != 0 ? std::strerror(errno) : "input/output error") +
+                    "; expected a server.properties file");
   return text;
 }
 

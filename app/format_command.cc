@@ -11,14 +11,21 @@
 #include "app/directories.h"
 #include "app/listeners.h"
 #include "app/scram_argument.h"
+#include "app/version.h"
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "cluster/format.h"
+#include "cluster/local_quorum.h"
 #include "io/posix_disk.h"
+#include "metadata/supported_features.h"
 #include "storage/log_directories.h"
 
 namespace barnabas::app {
 namespace {
+
+/// Kafka's name for the newest metadata.version, which is the one that new clusters get.
+constexpr std::string_view release_name = "4.4-IV2";
+static_assert(metadata::metadata_version_max == 33);
 
 Result<metadata::StaticConfig> configuration_of(const FormatArguments& arguments) {
   ConfigurationSources sources;
@@ -36,10 +43,53 @@ Result<metadata::BrokerEndpoint> controller_endpoint(const metadata::StaticConfi
   return metadata::BrokerEndpoint{at.listener, at.host, at.port, at.security_protocol};
 }
 
-Result<void> format(const FormatArguments& arguments, std::ostream& out) {
-  BARNABAS_ASSIGN(const metadata::StaticConfig config, configuration_of(arguments));
-  const bool has_voters = !config.text("controller.quorum.voters").empty();
-  if (arguments.standalone && has_voters)
+bool has_voters(const metadata::StaticConfig& config) {
+  return !config.text("controller.quorum.voters").empty();
+}
+
+/// What a format here begins with, "kraft.version" too, which stands with the voters and not among the
+/// records.
+std::vector<cluster::FeatureLevel> levels_made(const metadata::StaticConfig& config) {
+  auto levels = cluster::default_feature_levels();
+  levels.push_back({"kraft.version", static_cast<int16_t>(has_voters(config) ? 0 : 1)});
+  return levels;
+}
+
+std::string text_of(const std::vector<cluster::FeatureLevel>& levels) {
+  std::string text;
+  for (const cluster::FeatureLevel& each : levels) {
+    text += (text.empty() ? "" : ", ") + each.name + "=" + std::to_string(each.level);
+    if (each.name == "metadata.version") text += " (" + std::string(release_name) + ")";
+  }
+  return text;
+}
+
+/// --release-version and --feature may say what is made anyway; other levels there are none here. Kafka's
+/// words.
+Result<void> check_levels(const FormatArguments& arguments, const metadata::StaticConfig& config) {
+  const auto made = levels_made(config);
+  const auto refuse = [&](const std::string& what) {
+    return fail(ErrorKind::invalid, what + "; what is made here is " + text_of(made));
+  };
+  const std::string& release = arguments.release_version;
+  // "4.4" and "4.4.0" are Kafka's names for the newest of its line.
+  if (!release.empty() && release != release_name && release != "4.4" && release != kafka_version)
+    return refuse("Unsupported metadata.version '" + release + "'");
+  for (const std::string& argument : arguments.features) {
+    const std::string name = argument.substr(0, argument.find('='));
+    const auto found = std::ranges::find(made, name, &cluster::FeatureLevel::name);
+    if (name.size() == argument.size())
+      return refuse("Can't parse feature=level string " + argument + ": equals sign not found");
+    if (found == made.end()) return refuse("Unsupported feature: " + name);
+    if (argument.substr(name.size() + 1) != std::to_string(found->level))
+      return refuse("Unsupported feature level: " + argument);
+  }
+  return {};
+}
+
+Result<void> format(const FormatArguments& arguments, const metadata::StaticConfig& config,
+                    std::ostream& out) {
+  if (arguments.standalone && has_voters(config))
     return fail(
         ErrorKind::invalid,
         "--standalone: controller.quorum.voters is set, which names the quorum; take one of them away");
@@ -53,7 +103,7 @@ Result<void> format(const FormatArguments& arguments, std::ostream& out) {
     first.credentials.push_back(std::move(credential));
   }
   first.node_id = node_of(config);
-  first.static_quorum = has_voters;
+  first.static_quorum = has_voters(config);
   BARNABAS_ASSIGN(first.controller_endpoint, controller_endpoint(config));
 
   storage::FormatLogDirectoriesOptions options;
@@ -98,6 +148,14 @@ void FormatCommand::declare(CLI::App& app) {
                  "'SCRAM-SHA-512=[name=alice,iterations=8192,salt=\"N3E=\",saltedpassword=\"YCE=\"]'")
       ->type_name("USER")
       ->allow_extra_args(false);
+  app.add_option("-r,--release-version", arguments_.release_version,
+                 "only " + std::string(release_name) + ", which is used anyway")
+      ->type_name("VERSION");
+  app.add_option("-f,--feature", arguments_.features,
+                 "a feature's level, repeatable: only those that are used anyway, as metadata.version=" +
+                     std::to_string(metadata::metadata_version_max))
+      ->type_name("NAME=LEVEL")
+      ->allow_extra_args(false);
   app.add_flag("-g,--ignore-formatted", arguments_.ignore_formatted, "leave alone what is formatted already");
   app.add_flag("-s,--standalone", arguments_.standalone,
                "this node is the whole quorum; so it is anyway, unless controller.quorum.voters says so");
@@ -111,10 +169,14 @@ int FormatCommand::run(std::ostream& out, std::ostream& errors) {
     errors << "barnabas format: --cluster-id: expected " << cluster_id_rule << "\n";
     return 2;
   }
-  if (const auto done = format(arguments_, out); !done) {
-    errors << "barnabas format: " << done.error().message << "\n";
-    return 1;
-  }
+  const auto complain = [&](const Error& error, int code) {
+    errors << "barnabas format: " << error.message << "\n";
+    return code;
+  };
+  const auto config = configuration_of(arguments_);
+  if (!config) return complain(config.error(), 1);
+  if (const auto known = check_levels(arguments_, *config); !known) return complain(known.error(), 2);
+  if (const auto done = format(arguments_, *config, out); !done) return complain(done.error(), 1);
   return 0;
 }
 

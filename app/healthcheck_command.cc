@@ -64,7 +64,8 @@ int HealthcheckCommand::run(std::ostream& out, std::ostream& errors) {
       health_question(url_, address_, live_, listeners != nullptr ? listeners : default_address);
   if (!question) {
     errors << "barnabas: " << question.error().message << '\n';
-    return 1;
+    const bool by_environment = url_.empty() && address_.empty();
+    return by_environment ? 1 : 2;
   }
   const auto answer = http::get(question->address, question->path, std::chrono::milliseconds(timeout_ms_));
   if (!answer) {

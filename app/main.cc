@@ -36,6 +36,7 @@ int main(int count, char** arguments) {
   line.add(client::quota_command());
   line.add(client::cluster_command());
   line.add(client::log_command());
+  line.add(std::make_unique<command::HelpCommand>(line.model()));
   line.add(std::make_unique<command::CompletionCommand>(line.model()));
   line.add(std::make_unique<command::ManualCommand>(line.model(), std::string("barnabas ") + app::version));
   return line.run({arguments, static_cast<std::size_t>(count)}, std::cout, std::cerr);

@@ -11,6 +11,8 @@
 #include "client/cluster.h"
 #include "client/connection_options.h"
 #include "command/command.h"
+#include "command/output.h"
+#include "command/positive_number.h"
 
 namespace barnabas::client {
 
@@ -23,14 +25,15 @@ class Action {
   /// A whole command line, without what goes for all of them.
   virtual std::string example() const = 0;
   virtual void declare(CLI::App& app) = 0;
-  /// An error is one line with cause and remedy; ErrorKind::invalid of arguments too.
+  /// Reads those arguments that the model takes as mere text, before anything connects. An error means that
+  /// the command line makes no sense.
+  virtual Result<void> read_arguments() { return {}; }
+  /// An error is one line with cause and remedy: of the cluster, for the arguments are read.
   virtual Result<Answer> run(Cluster& cluster) = 0;
 };
 
-/// Prints `error` as every command does: "barnabas: …" in one line. Returns 1.
-int complain(std::ostream& errors, const std::string& error);
-/// Looks whether all was written: 0, also when the reader has gone; 1 with a complaint otherwise.
-int finish_output(std::ostream& out, std::ostream& errors);
+using command::complain;
+using command::finish_output;
 
 /// A noun with its actions: connects as its options say, runs the one that was chosen, prints.
 class Noun final : public command::Command {

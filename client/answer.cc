@@ -1,11 +1,7 @@
 #include "client/answer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
-#include <iostream>
 
 #include "client/cluster.h"
 #include "protocol/error_code.h"
@@ -58,16 +54,6 @@ std::string json_line(const Json& value) {
 
 Json json_of(const std::optional<protocol::String>& text) {
   return text ? Json(text->str()) : Json();
-}
-
-bool wants_colours(const std::ostream& out) {
-  const char* no_colour = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  if ((no_colour != nullptr && *no_colour != '\0') ||
-      (terminal != nullptr && std::string_view(terminal) == "dumb"))
-    return false;
-  return (&out == &std::cout && ::isatty(STDOUT_FILENO) == 1) ||
-         (&out == &std::cerr && ::isatty(STDERR_FILENO) == 1);
 }
 
 std::string table_text(const Json& rows, bool colours) {

@@ -34,7 +34,13 @@ class Answer {
   /// text as "error". What failed is a complaint that begins with `what`.
   void outcome(Json row, const std::string& what, int16_t error_code,
                const std::optional<protocol::String>& words = std::nullopt);
-  void complain(std::string text) { complaints_.push_back(std::move(text)); }
+  /// What was not done. What goes for all items alike is said once.
+  void complain(std::string text) {
+    if (complaints_.empty() || complaints_.back() != text) complaints_.push_back(std::move(text));
+  }
+  /// What was done, but perhaps not as it was meant.
+  void warn(std::string text) { warnings_.push_back(std::move(text)); }
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
   /// Prints the document or the text; returns the complaints, each of which is one line.
   const std::vector<std::string>& print(std::ostream& out, OutputFormat format, bool colours) const;
@@ -42,14 +48,13 @@ class Answer {
  private:
   std::vector<std::variant<std::string, Json>> parts_;
   std::vector<std::string> complaints_;
+  std::vector<std::string> warnings_;
 };
 
 /// One line of JSON.
 std::string json_line(const Json& value);
 /// Rows as columns of text. "REPLICAS" for "replicas", "-" for null, lists joined by commas.
 std::string table_text(const Json& rows, bool colours);
-/// Whether `out` is the terminal and wants colours: not with NO_COLOR in the environment.
-bool wants_colours(const std::ostream& out);
 /// What is known of a text that may be null.
 Json json_of(const std::optional<protocol::String>& text);
 

@@ -27,6 +27,15 @@ Result<StartPlace> parse_start_place(std::string_view text, int64_t now_ms) {
   return place;
 }
 
+Result<StartPlace> parse_place_or_time(std::string_view text, int64_t now_ms) {
+  if (auto place = parse_start_place(text, now_ms)) return place;
+  if (const auto time = parse_time(text, now_ms)) return StartPlace{StartPlace::Kind::time, *time};
+  return fail(ErrorKind::invalid,
+              "\"" + std::string(text) +
+                  "\" is no place; expected start, end, an offset, +N (after the start), -N "
+                  "(before the end) or a time (@1700000000000, 2026-11-30T10:00:00Z, -1h)");
+}
+
 int64_t offset_of(const StartPlace& place, int64_t start, int64_t end, int64_t at_time) {
   const int64_t available = end - start;
   switch (place.kind) {
@@ -40,6 +49,12 @@ int64_t offset_of(const StartPlace& place, int64_t start, int64_t end, int64_t a
       break;
   }
   return at_time < 0 ? end : std::clamp(at_time, start, end);
+}
+
+bool is_outside(const StartPlace& place, int64_t start, int64_t end) {
+  if (place.kind == StartPlace::Kind::time) return false;
+  if (place.kind == StartPlace::Kind::offset) return place.number < start || place.number > end;
+  return place.number > end - start;
 }
 
 }  // namespace barnabas::client

@@ -1,6 +1,10 @@
 #include "command/command_line.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "command/output.h"
+#include "command/wrong_word.h"
 
 namespace barnabas::command {
 namespace {
@@ -27,6 +31,17 @@ void CommandLine::add(std::unique_ptr<Command> command) {
 }
 
 int CommandLine::run(std::span<const char* const> arguments, std::ostream& out, std::ostream& errors) {
+  const int code = parse_and_run(arguments, out, errors);
+  const int output = finish_output(out, errors);
+  return code != 0 ? code : output;
+}
+
+int CommandLine::parse_and_run(std::span<const char* const> arguments, std::ostream& out,
+                               std::ostream& errors) {
+  if (const auto wrong = wrong_word(app_, arguments.subspan(std::min<std::size_t>(1, arguments.size())))) {
+    complain(errors, *wrong);
+    return 2;
+  }
   try {
     app_.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::ParseError& error) {

@@ -21,13 +21,15 @@ class CommandLine {
 
   void add(std::unique_ptr<Command> command);
 
-  /// Parses and runs one. Help, version and what is wrong with the arguments are printed here. `arguments`
-  /// are those of main(): the program's name first.
+  /// Parses and runs one. Help, version and what is wrong with the arguments are printed here, and that `out`
+  /// could not be written. `arguments` are those of main(): the program's name first.
   int run(std::span<const char* const> arguments, std::ostream& out, std::ostream& errors);
 
   const CLI::App& model() const { return app_; }
 
  private:
+  int parse_and_run(std::span<const char* const> arguments, std::ostream& out, std::ostream& errors);
+
   std::vector<std::unique_ptr<Command>> commands_;  // they outlive the model, which writes into them
   std::unique_ptr<Command> main_;
   CLI::App app_;

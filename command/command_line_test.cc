@@ -4,6 +4,8 @@
 
 #include <sstream>
 
+#include "command/model_commands.h"
+
 namespace barnabas::command {
 namespace {
 
@@ -41,6 +43,7 @@ class CommandLineTest : public testing::Test {
     CommandLine line("program", "program 1.2", std::make_unique<Recorder>("serve", told_, 0));
     line.add(std::make_unique<Recorder>("dump", told_, 1));
     line.add(std::make_unique<Recorder>("check", told_, 0));
+    line.add(std::make_unique<HelpCommand>(line.model()));
     arguments.insert(arguments.begin(), "program");
     return line.run(arguments, out_, errors_);
   }
@@ -78,6 +81,33 @@ TEST_F(CommandLineTest, help_lists_the_commands_and_goes_to_standard_output) {
 TEST_F(CommandLineTest, help_of_a_command_ends_with_its_example) {
   EXPECT_EQ(run({"dump", "--help"}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("Example: dump x"));
+}
+
+TEST_F(CommandLineTest, help_is_also_a_command) {
+  for (const auto& [option, word] :
+       std::vector<std::pair<std::vector<const char*>, std::vector<const char*>>>{
+           {{"--help"}, {"help"}}, {{"dump", "--help"}, {"help", "dump"}}}) {
+    out_.str("");
+    EXPECT_EQ(run(option), 0);
+    const std::string expected = out_.str();
+    out_.str("");
+    EXPECT_EQ(run(word), 0);
+    EXPECT_EQ(out_.str(), expected);
+  }
+  EXPECT_EQ(run({"help", "dmp"}), 2);
+  EXPECT_EQ(errors_.str(), "barnabas: no command dmp; did you mean dump?\n");
+}
+
+TEST_F(CommandLineTest, a_mistyped_command_is_no_settings_file) {
+  EXPECT_EQ(run({"chek"}), 2);
+  EXPECT_EQ(errors_.str(), "barnabas: no command chek; did you mean check?\n");
+  EXPECT_EQ(told_.who, "");
+}
+
+TEST_F(CommandLineTest, help_that_cannot_be_written_is_an_error) {
+  out_.setstate(std::ios_base::badbit);
+  EXPECT_EQ(run({"--help"}), 1);
+  EXPECT_THAT(errors_.str(), HasSubstr("the output cannot be written"));
 }
 
 TEST_F(CommandLineTest, says_its_version) {

@@ -4,7 +4,9 @@
 #include <ostream>
 
 #include "command/manual_page.h"
+#include "command/output.h"
 #include "command/shell_completion.h"
+#include "command/wrong_word.h"
 
 namespace barnabas::command {
 
@@ -20,6 +22,30 @@ int CompletionCommand::run(std::ostream& out, std::ostream&) {
     out << zsh_completion(model_);
   else
     out << fish_completion(model_);
+  return 0;
+}
+
+void HelpCommand::declare(CLI::App& app) {
+  app.add_option("command", words_, "the command: topic, or topic create");
+  app.footer("Example: barnabas help topic create");
+}
+
+int HelpCommand::run(std::ostream& out, std::ostream& errors) {
+  const CLI::App* command = &model_;
+  std::string place;
+  for (const std::string& word : words_) {
+    const auto found =
+        command->get_subcommands([&](const CLI::App* each) { return each->get_name() == word; });
+    place += (place.empty() ? "" : " ") + command->get_name();
+    if (found.empty()) {
+      complain(errors, no_command(*command, word));
+      return 2;
+    }
+    command = found.front();
+  }
+  // Not the model's own help(), which shows the command that was parsed: this one.
+  const std::string name = (place.empty() ? "" : place + " ") + command->get_name();
+  out << model_.get_formatter()->make_help(command, name, CLI::AppFormatMode::Normal);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "command/command.h"
 
@@ -22,6 +23,20 @@ class CompletionCommand : public Command {
  private:
   const CLI::App& model_;
   std::string shell_;
+};
+
+/// `barnabas help [COMMAND…]`: what --help behind that command prints.
+class HelpCommand : public Command {
+ public:
+  explicit HelpCommand(const CLI::App& model) : model_(model) {}
+  std::string name() const override { return "help"; }
+  std::string summary() const override { return "Print what a command takes, or which commands there are"; }
+  void declare(CLI::App& app) override;
+  int run(std::ostream& out, std::ostream& errors) override;
+
+ private:
+  const CLI::App& model_;
+  std::vector<std::string> words_;
 };
 
 /// `barnabas manual`: the manual page, for man(1). For packages; not shown in help.

@@ -70,6 +70,11 @@ Result<std::vector<int8_t>> operations_of(const std::vector<std::string>& words)
   return numbers;
 }
 
+template <class Outcome>
+bool is_without_authorizer(const Outcome& result) {
+  return result.error_code == protocol::to_wire(protocol::ErrorCode::security_disabled);
+}
+
 template <class Acl>
 Json row_of(int8_t resource_type, const protocol::String& name, int8_t pattern, const Acl& acl) {
   return {{"resource", acl_word(AclWords::resource_type, resource_type)},
@@ -100,17 +105,21 @@ class FilterOptions {
            !permission_.empty();
   }
 
+  Result<void> read() {
+    BARNABAS_ASSIGN(chosen_operations_, operations_of(operations_));
+    if (chosen_operations_.empty()) chosen_operations_.push_back(acl_any);
+    return {};
+  }
+
   /// Of DescribeAclsRequest, whose filters have the same fields as those of DeleteAclsRequest.
   template <class Filter>
-  Result<std::vector<Filter>> filters() const {
-    BARNABAS_ASSIGN(std::vector<int8_t> operations, operations_of(operations_));
-    if (operations.empty()) operations.push_back(acl_any);
+  std::vector<Filter> filters() const {
     std::vector<std::optional<Resource>> resources;
     for (const Resource& each : resources_.resources()) resources.emplace_back(each);
     if (resources.empty()) resources.emplace_back();
     std::vector<Filter> filters;
     for (const auto& resource : resources) {
-      for (const int8_t operation : operations) {
+      for (const int8_t operation : chosen_operations_) {
         Filter& filter = filters.emplace_back();
         filter.resource_type_filter = resource ? resource->type : acl_any;
         filter.resource_name_filter = std::nullopt;
@@ -136,14 +145,14 @@ class FilterOptions {
   std::string principal_;
   std::string host_;
   std::vector<std::string> operations_;
+  std::vector<int8_t> chosen_operations_;
   std::string permission_;
   bool matching_ = false;
 };
 
 Result<Json> find_rules(Cluster& cluster, const FilterOptions& options) {
-  BARNABAS_ASSIGN(const auto requests, options.filters<protocol::DescribeAclsRequest>());
   Json rows = Json::array();
-  for (const auto& request : requests) {
+  for (const auto& request : options.filters<protocol::DescribeAclsRequest>()) {
     BARNABAS_ASSIGN(const auto answer, cluster.ask(request));
     if (answer->error_code != 0)
       return fail(ErrorKind::invalid, error_text(answer->error_code, answer->error_message));
@@ -163,6 +172,7 @@ class List final : public Action {
   std::string summary() const override { return "Rules, all of them or those of a resource or principal"; }
   std::string example() const override { return "barnabas acl list --topic orders --matching"; }
   void declare(CLI::App& app) override { options_.declare(app); }
+  Result<void> read_arguments() override { return options_.read(); }
   Result<Answer> run(Cluster& cluster) override {
     BARNABAS_ASSIGN(Json rows, find_rules(cluster, options_));
     return Answer::list(std::move(rows));
@@ -193,17 +203,20 @@ class Create final : public Action {
     resources_.declare(app);
   }
 
-  Result<Answer> run(Cluster& cluster) override {
-    BARNABAS_ASSIGN(const auto operations, operations_of(operations_));
-    const auto resources = resources_.resources();
+  Result<void> read_arguments() override {
+    BARNABAS_ASSIGN(chosen_operations_, operations_of(operations_));
     if (allowed_.empty() && denied_.empty())
       return fail(ErrorKind::invalid, "for whom? Add --allow User:NAME or --deny User:NAME");
-    if (resources.empty())
+    if (resources_.resources().empty())
       return fail(ErrorKind::invalid, "on what? Add --topic, --group, --transactional-id or --cluster");
+    return {};
+  }
+
+  Result<Answer> run(Cluster& cluster) override {
     protocol::CreateAclsRequest request;
     const auto add = [&](const std::string& principal, int8_t permission) {
-      for (const Resource& resource : resources) {
-        for (const int8_t operation : operations) {
+      for (const Resource& resource : resources_.resources()) {
+        for (const int8_t operation : chosen_operations_) {
           auto& rule = request.creations.emplace_back();
           rule.resource_type = resource.type;
           rule.resource_name = resource.name;
@@ -218,6 +231,9 @@ class Create final : public Action {
     for (const std::string& each : allowed_) add(each, acl_allow);
     for (const std::string& each : denied_) add(each, acl_deny);
     BARNABAS_ASSIGN(const auto response, cluster.ask(request));
+    // It goes for all of them.
+    if (!response->results.empty() && is_without_authorizer(response->results.front()))
+      return fail(ErrorKind::invalid, error_text(response->results.front().error_code));
     Answer answer;
     for (std::size_t i = 0; i < response->results.size() && i < request.creations.size(); ++i) {
       const auto& rule = request.creations[i];
@@ -231,6 +247,7 @@ class Create final : public Action {
 
  private:
   std::vector<std::string> allowed_, denied_, operations_;
+  std::vector<int8_t> chosen_operations_;
   std::string host_ = "*";
   ResourceOptions resources_;
 };
@@ -246,9 +263,13 @@ class Delete final : public Action {
     app.add_flag("--dry-run", dry_run_, "only show them");
   }
 
-  Result<Answer> run(Cluster& cluster) override {
+  Result<void> read_arguments() override {
     if (!options_.chooses() && !all_)
       return fail(ErrorKind::invalid, "which ones? Add --topic, --principal …, or --all for every rule");
+    return options_.read();
+  }
+
+  Result<Answer> run(Cluster& cluster) override {
     if (dry_run_) {
       BARNABAS_ASSIGN(Json rows, find_rules(cluster, options_));
       Answer answer = Answer::list(std::move(rows));
@@ -256,7 +277,7 @@ class Delete final : public Action {
       return answer;
     }
     protocol::DeleteAclsRequest request;
-    BARNABAS_ASSIGN(request.filters, options_.filters<protocol::DeleteAclsRequest::DeleteAclsFilter>());
+    request.filters = options_.filters<protocol::DeleteAclsRequest::DeleteAclsFilter>();
     BARNABAS_ASSIGN(const auto response, cluster.ask(request));
     Answer answer;
     for (const auto& result : response->filter_results) {

@@ -17,14 +17,19 @@ class OnResource : public Action {
         ->required();
     declare_more(app);
   }
-  Result<Answer> run(Cluster& cluster) override {
+  Result<void> read_arguments() override {
     resource_.type = config_resource_type(kind_).value_or(0);
-    if (kind_ == "broker" && resource_.name == "default") resource_.name.clear();
-    return run_on(cluster, resource_);
+    if (kind_ == "broker" && resource_.name == "default")
+      resource_.name.clear();
+    else if (kind_ == "broker")
+      BARNABAS_TRY(parse_broker_id(resource_.name));
+    return read_more();
   }
+  Result<Answer> run(Cluster& cluster) override { return run_on(cluster, resource_); }
 
  protected:
   virtual void declare_more(CLI::App& app) = 0;
+  virtual Result<void> read_more() { return {}; }
   virtual Result<Answer> run_on(Cluster& cluster, const ConfigResource& resource) = 0;
 
  private:
@@ -67,17 +72,20 @@ class Set final : public OnResource {
     app.add_option("assignment", assignments_, "name=value")->required();
     app.add_flag("--dry-run", dry_run_, "only have it checked");
   }
-  Result<Answer> run_on(Cluster& cluster, const ConfigResource& resource) override {
-    std::vector<ConfigChange> changes;
+  Result<void> read_more() override {
     for (const std::string& text : assignments_) {
       BARNABAS_ASSIGN(Assignment assignment, parse_assignment(text));
-      changes.push_back({std::move(assignment.name), std::move(assignment.value)});
+      changes_.push_back({std::move(assignment.name), std::move(assignment.value)});
     }
-    return change_configs(cluster, resource, changes, dry_run_);
+    return {};
+  }
+  Result<Answer> run_on(Cluster& cluster, const ConfigResource& resource) override {
+    return change_configs(cluster, resource, changes_, dry_run_);
   }
 
  private:
   std::vector<std::string> assignments_;
+  std::vector<ConfigChange> changes_;
   bool dry_run_ = false;
 };
 

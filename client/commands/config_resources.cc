@@ -33,15 +33,19 @@ constexpr std::size_t from_default = 5;
 Result<Connection*> who_knows(Cluster& cluster, const ConfigResource& resource) {
   if ((resource.type != broker_type && resource.type != broker_logger_type) || resource.name.empty())
     return &cluster.first();
-  int32_t id = 0;
-  const auto [end, error] =
-      std::from_chars(resource.name.data(), resource.name.data() + resource.name.size(), id);
-  if (error != std::errc() || end != resource.name.data() + resource.name.size())
-    return fail(ErrorKind::invalid, "\"" + resource.name + "\" is no broker's id; expected a number");
+  BARNABAS_ASSIGN(const int32_t id, parse_broker_id(resource.name));
   return cluster.broker(id);
 }
 
 }  // namespace
+
+Result<int32_t> parse_broker_id(const std::string& text) {
+  int32_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error != std::errc() || end != text.data() + text.size() || id < 0)
+    return fail(ErrorKind::invalid, "\"" + text + "\" is no broker's id; expected a number");
+  return id;
+}
 
 std::optional<int8_t> config_resource_type(std::string_view word) {
   const auto* found = std::ranges::find(types, word, &Type::word);

@@ -21,6 +21,8 @@ struct ConfigResource {
 std::optional<int8_t> config_resource_type(std::string_view word);
 inline constexpr int8_t broker_logger_type = 8;
 
+Result<int32_t> parse_broker_id(const std::string& text);
+
 /// A row for each setting: name, value, source …; `all`: also those at their defaults.
 Result<Json> read_configs(Cluster& cluster, const ConfigResource& resource,
                           const std::vector<std::string>& names, bool all);

@@ -81,7 +81,7 @@ class Consume final : public command::Command {
                    "not said, with -e or -n start")
         ->type_name("WHERE");
     app.add_option("-p,--partition", partitions_, "only these; repeatable")->allow_extra_args(false);
-    app.add_option("-n,--count", count_, "stop after so many")->check(CLI::PositiveNumber);
+    app.add_option("-n,--count", count_, "stop after so many")->check(command::positive_number());
     app.add_flag("-e,--exit", exit_at_end_, "stop at the end, as it is when this begins");
     app.add_option(
            "-f,--format", format_,

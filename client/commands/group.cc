@@ -20,7 +20,11 @@ class List final : public Action {
   std::string summary() const override { return "Groups of all brokers"; }
   std::string example() const override { return "barnabas group list --state Empty"; }
   void declare(CLI::App& app) override {
-    app.add_option("--state", states_, "only such: Stable, Empty, …")->allow_extra_args(false);
+    app.add_option("--state", states_, "only such")
+        ->allow_extra_args(false)
+        ->transform(CLI::IsMember({"Stable", "Empty", "PreparingRebalance", "CompletingRebalance",
+                                   "Assigning", "Reconciling", "NotReady", "Dead"},
+                                  CLI::ignore_case));
   }
 
   Result<Answer> run(Cluster& cluster) override {
@@ -90,7 +94,7 @@ class Describe final : public Action {
     for (const auto& each : owners) ends[each.first] = latest_offset;
     BARNABAS_ASSIGN(const auto found, find_offsets(cluster, ends));
     Json rows = Json::array();
-    int64_t sum = 0;
+    std::optional<int64_t> sum;
     for (const auto& [partition, end] : found) {
       const auto offset = committed.find(partition);
       const auto owner = owners.find(partition);
@@ -99,7 +103,7 @@ class Describe final : public Action {
       if (known && offset != committed.end()) {
         // Records may have been deleted since: nothing is behind what is not there.
         const int64_t behind = std::max<int64_t>(end.offset - offset->second, 0);
-        sum += behind;
+        sum = sum.value_or(0) + behind;
         lag = behind;
       }
       rows.push_back({{"topic", partition.topic},
@@ -111,14 +115,14 @@ class Describe final : public Action {
     }
     answer.line((answer.document.empty() ? "" : "\n") + std::string("group ") + group.id + ", " + group.type +
                 ", " + group.state + ", members " + std::to_string(group.members.size()) + ", lag " +
-                std::to_string(sum));
+                (sum ? std::to_string(*sum) : "-"));
     answer.table(rows, "no committed offsets");
     answer.table(members);
     answer.document.push_back({{"group", group.id},
                                {"type", group.type},
                                {"state", group.state},
                                {"assignor", group.assignor},
-                               {"lag", sum},
+                               {"lag", sum ? Json(*sum) : Json()},
                                {"members", std::move(members)},
                                {"partitions", std::move(rows)}});
     return {};

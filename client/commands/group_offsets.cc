@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "client/action.h"
@@ -7,6 +6,7 @@
 #include "client/commands/group_actions.h"
 #include "client/commands/group_reading.h"
 #include "client/offsets.h"
+#include "client/start_place.h"
 #include "protocol/messages/offset_commit_request.h"
 #include "protocol/messages/offset_commit_response.h"
 #include "protocol/messages/offset_delete_request.h"
@@ -22,9 +22,9 @@ class Seek final : public Action {
   std::string example() const override { return "barnabas group seek billing --to -1h --dry-run"; }
   void declare(CLI::App& app) override {
     app.add_option("group", group_, "the group")->required();
-    app.add_option(
-           "--to", to_,
-           "start, end, an offset, or a time: @1700000000000, 2026-11-30T10:00:00Z, -1h (an hour ago)")
+    app.add_option("--to", to_,
+                   "start, end, an offset, +N after the start, -N before the end, or a time: @1700000000000, "
+                   "2026-11-30T10:00:00Z, -1h (an hour ago)")
         ->required()
         ->type_name("WHERE");
     app.add_option("--topic", topics_, "only these; all that the group has committed where nothing is said")
@@ -33,14 +33,19 @@ class Seek final : public Action {
     app.add_flag("--dry-run", dry_run_, "only show what would be done");
   }
 
+  Result<void> read_arguments() override {
+    BARNABAS_ASSIGN(place_, parse_place_or_time(to_, now_ms()));
+    return {};
+  }
+
   Result<Answer> run(Cluster& cluster) override {
     auto committed = committed_offsets(cluster, group_);
     if (!committed) return fail("group " + group_, std::move(committed.error()));
     BARNABAS_ASSIGN(const auto chosen, choose(cluster, *committed));
-    BARNABAS_ASSIGN(const auto targets, resolve(cluster, chosen));
+    Answer answer;
+    BARNABAS_ASSIGN(const auto targets, resolve(cluster, chosen, answer));
     std::map<TopicPartition, int16_t> errors;
     if (!dry_run_) BARNABAS_TRY(commit(cluster, targets, errors));
-    Answer answer;
     for (const auto& [partition, offset] : targets) {
       const auto before = committed->find(partition);
       Json row{{"topic", partition.topic},
@@ -64,30 +69,39 @@ class Seek final : public Action {
     std::erase_if(chosen, [&](const TopicPartition& each) {
       return !partitions_.empty() && std::ranges::find(partitions_, each.partition) == partitions_.end();
     });
-    if (chosen.empty())
-      return fail(ErrorKind::not_found, "group " + group_ + ": nothing is committed" +
-                                            (topics_.empty() ? "; name topics with --topic" : " there"));
+    if (chosen.empty()) BARNABAS_TRY(nothing_chosen(cluster));
     return chosen;
   }
 
+  /// Why there is nothing to move.
+  Result<void> nothing_chosen(Cluster& cluster) const {
+    const auto group = read_group(cluster, group_);
+    if (group && !group->members.empty()) return fail(ErrorKind::invalid, has_members());
+    return fail(ErrorKind::not_found, "group " + group_ + ": nothing is committed" +
+                                          (topics_.empty() ? "; name topics with --topic" : " there"));
+  }
+
+  std::string has_members() const {
+    return "group " + group_ + " has members, who would overwrite it; stop them first";
+  }
+
   /// Within what is there: an offset elsewhere would be reset by the members as they are set.
-  Result<CommittedOffsets> resolve(Cluster& cluster, const std::vector<TopicPartition>& partitions) const {
+  Result<CommittedOffsets> resolve(Cluster& cluster, const std::vector<TopicPartition>& partitions,
+                                   Answer& answer) const {
     BARNABAS_ASSIGN(const auto starts, offsets_at(cluster, partitions, earliest_offset));
     BARNABAS_ASSIGN(const auto ends, offsets_at(cluster, partitions, latest_offset));
-    if (to_ == "start") return starts;
-    if (to_ == "end") return ends;
     CommittedOffsets targets;
-    int64_t offset = 0;
-    const auto [stop, error] = std::from_chars(to_.data(), to_.data() + to_.size(), offset);
-    if (error == std::errc() && stop == to_.data() + to_.size() && offset >= 0) {
-      for (const TopicPartition& each : partitions)
-        targets[each] = std::clamp(offset, starts.at(each), ends.at(each));
-      return targets;
+    if (place_.kind == StartPlace::Kind::time) {
+      BARNABAS_ASSIGN(targets, offsets_at(cluster, partitions, place_.number));
     }
-    BARNABAS_ASSIGN(const int64_t time, parse_time(to_.starts_with('@') ? to_.substr(1) : to_, now_ms()));
-    BARNABAS_ASSIGN(targets, offsets_at(cluster, partitions, time));
-    for (auto& [partition, target] : targets)
-      if (target < 0) target = ends.at(partition);
+    for (const TopicPartition& each : partitions) {
+      const int64_t start = starts.at(each), end = ends.at(each);
+      int64_t& target = targets.try_emplace(each, -1).first->second;
+      target = offset_of(place_, start, end, target);
+      if (is_outside(place_, start, end))
+        answer.warn(each.to_string() + ": " + to_ + " is outside of what is there, " + std::to_string(start) +
+                    " to " + std::to_string(end) + "; it became " + std::to_string(target));
+    }
     return targets;
   }
 
@@ -115,8 +129,7 @@ class Seek final : public Action {
         const auto code = protocol::error_code(each.error_code);
         if (code == ErrorCode::unknown_member_id || code == ErrorCode::rebalance_in_progress ||
             code == ErrorCode::illegal_generation || code == ErrorCode::stale_member_epoch)
-          return fail(ErrorKind::invalid,
-                      "group " + group_ + " has members, who would overwrite it; stop them first");
+          return fail(ErrorKind::invalid, has_members());
         errors[{topic.name.str(), each.partition_index}] = each.error_code;
       }
     }
@@ -125,6 +138,7 @@ class Seek final : public Action {
 
   std::string group_;
   std::string to_;
+  StartPlace place_;
   std::vector<std::string> topics_;
   std::vector<int32_t> partitions_;
   bool dry_run_ = false;

@@ -88,12 +88,18 @@ Result<ConfigResource> loggers_of(Cluster& cluster, const std::string& broker) {
   return ConfigResource{broker_logger_type, std::to_string(all.front())};
 }
 
+Result<void> check_broker(const std::string& id) {
+  if (!id.empty()) BARNABAS_TRY(parse_broker_id(id));
+  return {};
+}
+
 class Levels final : public Action {
  public:
   std::string name() const override { return "levels"; }
   std::string summary() const override { return "How much each part of a broker writes into its own log"; }
   std::string example() const override { return "barnabas log levels"; }
   void declare(CLI::App& app) override { app.add_option("--broker", broker_, "its id"); }
+  Result<void> read_arguments() override { return check_broker(broker_); }
   Result<Answer> run(Cluster& cluster) override {
     BARNABAS_ASSIGN(const ConfigResource resource, loggers_of(cluster, broker_));
     BARNABAS_ASSIGN(const Json found, read_configs(cluster, resource, {}, true));
@@ -117,20 +123,23 @@ class Level final : public Action {
         ->required();
     app.add_option("--broker", broker_, "its id");
   }
-  Result<Answer> run(Cluster& cluster) override {
-    BARNABAS_ASSIGN(const ConfigResource resource, loggers_of(cluster, broker_));
-    std::vector<ConfigChange> changes;
+  Result<void> read_arguments() override {
     for (const std::string& text : assignments_) {
       BARNABAS_ASSIGN(Assignment assignment, parse_assignment(text));
       std::optional<std::string> level;
       if (!assignment.value.empty()) level = assignment.value;
-      changes.push_back({std::move(assignment.name), std::move(level)});
+      changes_.push_back({std::move(assignment.name), std::move(level)});
     }
-    return change_configs(cluster, resource, changes, false);
+    return check_broker(broker_);
+  }
+  Result<Answer> run(Cluster& cluster) override {
+    BARNABAS_ASSIGN(const ConfigResource resource, loggers_of(cluster, broker_));
+    return change_configs(cluster, resource, changes_, false);
   }
 
  private:
   std::vector<std::string> assignments_;
+  std::vector<ConfigChange> changes_;
   std::string broker_;
 };
 

@@ -34,7 +34,18 @@ class EntityOptions {
         ->allow_extra_args(false);
   }
 
-  Result<std::vector<Part>> parts() const {
+  /// `required`: somebody must be named.
+  Result<void> read(bool required) {
+    BARNABAS_ASSIGN(parts_, parse());
+    if (required && parts_.empty())
+      return fail(ErrorKind::invalid,
+                  "for whom? Add --name user=NAME, --name client-id=NAME or --default user");
+    return {};
+  }
+  const std::vector<Part>& parts() const { return parts_; }
+
+ private:
+  Result<std::vector<Part>> parse() const {
     std::vector<Part> parts;
     for (const std::string& text : names_) {
       BARNABAS_ASSIGN(Assignment assignment, parse_assignment(text));
@@ -47,16 +58,8 @@ class EntityOptions {
     return parts;
   }
 
-  Result<std::vector<Part>> required_parts() const {
-    BARNABAS_ASSIGN(auto given, parts());
-    if (given.empty())
-      return fail(ErrorKind::invalid,
-                  "for whom? Add --name user=NAME, --name client-id=NAME or --default user");
-    return given;
-  }
-
- private:
   std::vector<std::string> names_, defaults_;
+  std::vector<Part> parts_;
 };
 
 template <class Entity>
@@ -74,11 +77,11 @@ class List final : public Action {
   std::string summary() const override { return "Quotas, all of them or those of somebody"; }
   std::string example() const override { return "barnabas quota list --name user=alice"; }
   void declare(CLI::App& app) override { entity_.declare(app); }
+  Result<void> read_arguments() override { return entity_.read(false); }
 
   Result<Answer> run(Cluster& cluster) override {
-    BARNABAS_ASSIGN(const auto parts, entity_.parts());
     protocol::DescribeClientQuotasRequest request;
-    for (const Part& part : parts) {
+    for (const Part& part : entity_.parts()) {
       auto& component = request.components.emplace_back();
       component.entity_type = part.kind;
       component.match_type = part.name ? 0 : 1;
@@ -147,24 +150,26 @@ class Set final : public Action {
         ->type_name("NAME=NUMBER");
   }
 
-  Result<Answer> run(Cluster& cluster) override {
-    BARNABAS_ASSIGN(const auto parts, entity_.required_parts());
-    std::vector<protocol::AlterClientQuotasRequest::OpData> ops;
+  Result<void> read_arguments() override {
+    BARNABAS_TRY(entity_.read(true));
     for (const std::string& text : assignments_) {
       BARNABAS_ASSIGN(const Assignment assignment, parse_assignment(text));
-      auto& op = ops.emplace_back();
+      auto& op = ops_.emplace_back();
       op.key = assignment.name;
       const char* end = assignment.value.data() + assignment.value.size();
       const auto parsed = std::from_chars(assignment.value.data(), end, op.value);
       if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(op.value))
         return fail(ErrorKind::invalid, text + ": expected a number behind =");
     }
-    return alter(cluster, parts, std::move(ops));
+    return {};
   }
+
+  Result<Answer> run(Cluster& cluster) override { return alter(cluster, entity_.parts(), ops_); }
 
  private:
   EntityOptions entity_;
   std::vector<std::string> assignments_;
+  std::vector<protocol::AlterClientQuotasRequest::OpData> ops_;
 };
 
 class Delete final : public Action {
@@ -179,15 +184,16 @@ class Delete final : public Action {
     app.add_option("quota", quotas_, "their names")->required();
   }
 
+  Result<void> read_arguments() override { return entity_.read(true); }
+
   Result<Answer> run(Cluster& cluster) override {
-    BARNABAS_ASSIGN(const auto parts, entity_.required_parts());
     std::vector<protocol::AlterClientQuotasRequest::OpData> ops;
     for (const std::string& name : quotas_) {
       auto& op = ops.emplace_back();
       op.key = name;
       op.remove = true;
     }
-    return alter(cluster, parts, std::move(ops));
+    return alter(cluster, entity_.parts(), std::move(ops));
   }
 
  private:

@@ -107,15 +107,23 @@ class Create final : public Action {
     app.add_option("topic", topics_, "their names")->required();
     app.add_option("-p,--partitions", partitions_,
                    "how many; the broker's num.partitions where nothing is said")
-        ->check(CLI::PositiveNumber);
+        ->check(command::positive_number());
     app.add_option("-r,--replicas", replicas_,
                    "of each; the broker's default.replication.factor where nothing is said")
-        ->check(CLI::PositiveNumber);
+        ->check(command::positive_number());
     app.add_option("-c,--config", configs_, "a setting of the topics; repeatable")
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
     app.add_flag("--if-not-exists", if_not_exists_, "a topic that is there already is no error");
     app.add_flag("--dry-run", dry_run_, "only have it checked");
+  }
+
+  Result<void> read_arguments() override {
+    for (const std::string& text : configs_) {
+      BARNABAS_ASSIGN(Assignment setting, parse_assignment(text));
+      settings_.push_back(std::move(setting));
+    }
+    return {};
   }
 
   Result<Answer> run(Cluster& cluster) override {
@@ -127,11 +135,10 @@ class Create final : public Action {
       topic.name = name;
       topic.num_partitions = partitions_;
       topic.replication_factor = replicas_;
-      for (const std::string& text : configs_) {
-        BARNABAS_ASSIGN(const Assignment config, parse_assignment(text));
+      for (const Assignment& each : settings_) {
         auto& setting = topic.configs.emplace_back();
-        setting.name = config.name;
-        setting.value = config.value;
+        setting.name = each.name;
+        setting.value = each.value;
       }
     }
     // From version 4 on the broker's defaults stand in for what is not said.
@@ -154,6 +161,7 @@ class Create final : public Action {
   int32_t partitions_ = -1;
   int16_t replicas_ = -1;
   std::vector<std::string> configs_;
+  std::vector<Assignment> settings_;
   bool if_not_exists_ = false;
   bool dry_run_ = false;
 };
@@ -191,12 +199,16 @@ class AddPartitions final : public Action {
   std::string example() const override { return "barnabas topic add-partitions orders --to 12"; }
   void declare(CLI::App& app) override {
     app.add_option("topic", topics_, "the topics")->required();
-    auto* by = app.add_option("--by", by_, "so many more")->check(CLI::PositiveNumber);
-    app.add_option("--to", to_, "so many altogether")->check(CLI::PositiveNumber)->excludes(by);
+    auto* by = app.add_option("--by", by_, "so many more")->check(command::positive_number());
+    app.add_option("--to", to_, "so many altogether")->check(command::positive_number())->excludes(by);
+  }
+
+  Result<void> read_arguments() override {
+    if (by_ == 0 && to_ == 0) return fail(ErrorKind::invalid, "how many? Add --by N or --to N");
+    return {};
   }
 
   Result<Answer> run(Cluster& cluster) override {
-    if (by_ == 0 && to_ == 0) return fail(ErrorKind::invalid, "how many? Add --by N or --to N");
     BARNABAS_ASSIGN(const auto metadata, cluster.topics(topics_));
     protocol::CreatePartitionsRequest request;
     request.timeout_ms = left_ms(cluster);
@@ -235,6 +247,12 @@ class Offsets final : public Action {
     app.add_flag("--read-committed", read_committed_, "the end that readers of transactions see");
   }
 
+  Result<void> read_arguments() override {
+    if (at_.empty()) return {};
+    BARNABAS_ASSIGN(time_, parse_time(at_, now_ms()));
+    return {};
+  }
+
   Result<Answer> run(Cluster& cluster) override {
     BARNABAS_ASSIGN(const auto partitions, partitions_of(cluster, topics_));
     Json rows = Json::array();
@@ -249,9 +267,8 @@ class Offsets final : public Action {
                         {"records_at_most", ends.at(each) - starts.at(each)}});
       return Answer::list(std::move(rows));
     }
-    BARNABAS_ASSIGN(const int64_t time, parse_time(at_, now_ms()));
     std::map<TopicPartition, int64_t> wanted;
-    for (const TopicPartition& each : partitions) wanted[each] = time;
+    for (const TopicPartition& each : partitions) wanted[each] = time_;
     BARNABAS_ASSIGN(const auto found, find_offsets(cluster, wanted, read_committed_));
     for (const auto& [each, offset] : found) {
       if (offset.error_code != 0)
@@ -267,6 +284,7 @@ class Offsets final : public Action {
  private:
   std::vector<std::string> topics_;
   std::string at_;
+  int64_t time_ = 0;
   bool read_committed_ = false;
 };
 

@@ -85,7 +85,7 @@ class Create final : public Action {
         ->capture_default_str();
   }
 
-  Result<Answer> run(Cluster& cluster) override {
+  Result<void> read_arguments() override {
     if (from_stdin_) {
       if (::isatty(STDIN_FILENO) == 1) std::cerr << "password: " << std::flush;
       std::getline(std::cin, password_);
@@ -93,6 +93,10 @@ class Create final : public Action {
     if (password_.empty())
       return fail(ErrorKind::invalid,
                   "no password; add --password-stdin, or set BARNABAS_NEW_PASSWORD in the environment");
+    return {};
+  }
+
+  Result<Answer> run(Cluster& cluster) override {
     const std::string salt = security::scram_random_text();
     protocol::AlterUserScramCredentialsRequest request;
     auto& wanted = request.upsertions.emplace_back();

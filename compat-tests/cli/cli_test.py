@@ -231,6 +231,40 @@ class Groups(Case):
         self.assertEqual(self.json("group", "delete", self.group)[0]["status"], "OK")
         self.fails(1, f"group {self.group}: ", "group", "describe", self.group)
 
+    def test_seek_takes_places_as_consume_does_and_tells_what_is_outside(self):
+        topic = self.make_topic("-p", 1)
+        self.run_ok("produce", topic, stdin=b"".join(b"%d\n" % i for i in range(10)))
+        for where, offset in (("+3", 3), ("-3", 7), ("start", 0), ("end", 10), ("5", 5), ("-1h", 0)):
+            (row,) = self.json("group", "seek", self.group, "--topic", topic, "--to", where)
+            self.assertEqual(row["after"], offset, where)
+        for where, offset in (("999999999", 10), ("+11", 10), ("-11", 0)):
+            done = self.call("group", "seek", self.group, "--topic", topic, "--to", where, "--output", "json")
+            self.assertEqual((done.returncode, json.loads(done.stdout)[0]["after"]), (0, offset))
+            self.assertEqual(done.stderr.decode(), f"barnabas: warning: {topic}-0: {where} is outside of what is there, "
+                                                   f"0 to 10; it became {offset}\n")
+
+    def test_a_group_that_has_not_committed_has_no_lag_yet(self):
+        topic = self.make_topic("-p", 1)
+        member = subprocess.Popen(command("consume", topic, "--group", self.group, *self.where()),
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        try:
+            self.await_member()
+            (described,) = self.json_until(lambda groups: groups[0]["partitions"], "group", "describe", self.group)
+            self.assertEqual((described["lag"], described["partitions"][0]["lag"]), (None, None))
+            self.assertIn("members 1, lag -\n", self.run_ok("group", "describe", self.group))
+            self.fails(1, "has members", "group", "seek", self.group, "--to", "start")
+        finally:
+            member.send_signal(signal.SIGINT)
+            member.communicate(timeout=TIMEOUT_S)
+        self.fails(1, "nothing is committed", "group", "seek", self.group, "--to", "start")
+
+    def await_member(self):
+        """Until the group is there with what its member was given."""
+        stable = [self.group]
+        self.assertEqual(stable, [row["group"] for row in self.json_until(
+            lambda rows: self.group in [row["group"] for row in rows], "group", "list", "--state", "stable")
+            if row["group"] == self.group])
+
     def test_ctrl_c_commits_what_was_printed(self):
         topic = self.make_topic("-p", 1)
         self.run_ok("produce", topic, stdin=b"a\nb\n")
@@ -279,7 +313,7 @@ class Administration(Case):
                          ["GROUP", name, "LITERAL", "10.0.0.1", "ALL", "DENY"])
         self.assertEqual(len(self.json("acl", "list", "--topic", name + "-longer", "--matching")), 2)
         self.assertEqual(self.json("acl", "list", "--topic", name + "-longer"), [])
-        self.fails(1, "which ones?", "acl", "delete")
+        self.fails(2, "which ones?", "acl", "delete")
         self.assertEqual(len(self.json("acl", "delete", "--principal", "User:anna", "--dry-run")), 2)
         self.assertEqual(len(self.json("acl", "delete", "--principal", "User:anna")), 2)
         self.assertEqual(len(self.json("acl", "delete", "--group", name)), 1)
@@ -298,7 +332,7 @@ class Administration(Case):
         self.json("quota", "delete", *who, "producer_byte_rate", "request_percentage")
         self.assertEqual(self.json_until(lambda rows: not rows, "quota", "list", *who), [])
         self.fails(1, "INVALID_REQUEST", "quota", "set", *who, "nonsense=1")
-        self.fails(1, "for whom?", "quota", "set", "producer_byte_rate=1")
+        self.fails(2, "for whom?", "quota", "set", "producer_byte_rate=1")
 
     def test_the_cluster_and_its_directories(self):
         described = self.json("cluster", "describe", "--apis")

@@ -196,7 +196,10 @@ std::vector<std::string> expand(io::Disk& disk, const std::vector<std::string>& 
 void dump_file(io::Disk& disk, const DumpOptions& options, DumpReport& report) {
   const std::string& path = report.path();
   const auto known = identify(path);
-  if (!known) return report.problem("not a file name of a data directory");
+  if (!known) {
+    const auto file = disk.open(path, io::OpenMode::read);
+    return report.problem(file ? "not a file name of a data directory" : file.error().message);
+  }
   report.line("{}", path);
   if (is_large(known->type)) {
     dump_large(disk, path, *known, options, report);

@@ -197,8 +197,11 @@ TEST_F(DumpTest, damaged_small_files_are_found) {
 TEST_F(DumpTest, what_is_not_there_or_not_known_is_an_error) {
   EXPECT_EQ(dump({path("a-0/00000000000000000000.log")}), 1);
   EXPECT_TRUE(complains("No such file")) << errors_;
+  EXPECT_EQ(dump({path("nonexistent")}), 1);
+  EXPECT_TRUE(complains("No such file")) << errors_;
   write("notes.txt", "hello");
   EXPECT_EQ(dump({path("notes.txt")}), 1);
+  EXPECT_TRUE(complains("not a file name of a data directory")) << errors_;
   EXPECT_EQ(dump({}), 2);
   EXPECT_EQ(dump({"--decoder", "guess", path(segment)}), 2);
   EXPECT_EQ(dump({"--help"}), 0);
