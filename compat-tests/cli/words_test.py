@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The command line of the binary where no broker is running: mistyped commands, help, arguments that make no sense, and
-output that cannot be written. `words_test.py [Words.test_NAME]`.
+output that cannot be written; and rules where a broker has no authorizer. `words_test.py [Words.test_NAME]`.
 """
 
 import pathlib
@@ -12,7 +12,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "harness")]
 
-from broker import barnabas_binary, broker_environment  # noqa: E402
+from broker import Broker, barnabas_binary, broker_environment  # noqa: E402
 
 TIMEOUT_S = 60
 NOBODY = "127.0.0.1:1"  # where nothing listens
@@ -181,6 +181,16 @@ class Formats(Case):
         self.fails(2, "kraft.version=0", "format", "-c", path, "-f", "kraft.version=1")
         done = run("format", "-c", path, "-f", "kraft.version=0")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class WithoutAuthorizer(Case):
+    def test_it_is_said_once_however_many_rules_are_wanted(self):
+        with Broker() as broker:
+            wanted = ["--operation", "READ,WRITE,DESCRIBE", "--topic", "x", "--topic", "y", "-b", broker.bootstrap]
+            for action in (["create", "--allow", "User:anna"], ["delete"], ["list"]):
+                with self.subTest(action=action):
+                    said = self.fails(1, "SECURITY_DISABLED", "acl", *action, *wanted)
+                    self.assertEqual(len(said.splitlines()), 1, said)
 
 
 if __name__ == "__main__":
