@@ -28,15 +28,38 @@ Result<Connection> Connection::open(const ConnectionSettings& settings, const Tl
   return connection;
 }
 
+Result<Answered<protocol::ApiVersionsResponse>> Connection::ask_versions_in(
+    const protocol::ApiVersionsRequest& request, int16_t version, Deadline deadline) {
+  BARNABAS_ASSIGN(const protocol::WrittenBytes frame,
+                  protocol::encode_request_frame(request, version, ++correlation_id_, client_id_));
+  BARNABAS_ASSIGN(auto bytes, round_trip(frame.bytes(), deadline));
+  // Where the version is not known the answer comes in the layout of version 0.
+  for (const int16_t layout : {version, int16_t{0}}) {
+    protocol::Reader reader(*bytes);
+    BARNABAS_TRY(check_header(reader, ApiKey::api_versions, layout));
+    auto body = protocol::ApiVersionsResponse::decode(reader, layout);
+    const bool unknown = !body || body->error_code == protocol::to_wire(ErrorCode::unsupported_version);
+    if (unknown && layout != 0) continue;
+    if (!body) return fail(peer() + ": an answer that cannot be read", std::move(body.error()));
+    return Answered<protocol::ApiVersionsResponse>{std::move(bytes), std::move(*body), layout};
+  }
+  return fail(ErrorKind::invalid, peer() + ": an answer that cannot be read");
+}
+
 Result<void> Connection::ask_versions(const ConnectionSettings& settings, Deadline deadline) {
   protocol::ApiVersionsRequest request;
   request.client_software_name = "barnabas-cli";
   request.client_software_version = BARNABAS_VERSION;
-  // Where version 3 is not known (before Kafka 2.4) the answer comes in the layout of version 0.
-  auto answer = exchange(request, 3, deadline);
-  const bool older = answer ? answer->body.error_code == protocol::to_wire(ErrorCode::unsupported_version)
-                            : answer.error().kind == ErrorKind::corrupt;
-  if (older) answer = exchange(request, 0, deadline);
+  auto answer = ask_versions_in(request, protocol::ApiVersionsRequest::max_version, deadline);
+  if (answer && answer->body.error_code == protocol::to_wire(ErrorCode::unsupported_version)) {
+    // It says which versions it knows; before Kafka 2.4 it does not.
+    const auto& known = answer->body.api_keys;
+    const auto range = std::ranges::find(known, static_cast<int16_t>(ApiKey::api_versions),
+                                         &protocol::api_versions_response_structs::ApiVersion::api_key);
+    const int16_t version = range == known.end() ? int16_t{0} : range->max_version;
+    answer = ask_versions_in(
+        request, std::clamp<int16_t>(version, 0, protocol::ApiVersionsRequest::max_version), deadline);
+  }
   if (!answer && answer.error().kind == ErrorKind::closed && !security::encrypts(settings.protocol))
     return fail(ErrorKind::invalid,
                 answer.error().message + " at once; is it a TLS listener? Then add --tls");

@@ -12,6 +12,7 @@
 #include "client/stream.h"
 #include "protocol/api.h"
 #include "protocol/frame.h"
+#include "protocol/messages/api_versions_request.h"
 #include "protocol/messages/api_versions_response.h"
 
 namespace barnabas::client {
@@ -61,6 +62,9 @@ class Connection {
   explicit Connection(Stream stream) : stream_(std::move(stream)) {}
   Result<int16_t> common_version(protocol::ApiKey key, int16_t least, int16_t greatest) const;
   Result<void> ask_versions(const ConnectionSettings& settings, Deadline deadline);
+  /// The answer may be that the version is not known, with those that are.
+  Result<Answered<protocol::ApiVersionsResponse>> ask_versions_in(const protocol::ApiVersionsRequest& request,
+                                                                  int16_t version, Deadline deadline);
   Result<void> authenticate(const ConnectionSettings& settings, Deadline deadline);
   Result<std::unique_ptr<std::vector<std::byte>>> round_trip(ByteView request, Deadline deadline);
   Result<void> check_header(protocol::Reader& reader, protocol::ApiKey key, int16_t version) const;

@@ -1,7 +1,10 @@
 #include "client/connection_settings.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 namespace barnabas::client {
 
@@ -18,6 +21,25 @@ std::vector<std::string> split_list(std::string_view text) {
   return items;
 }
 
+namespace {
+
+/// "::1" as it should be written: with brackets. What looks like a port at its end is taken for one.
+std::optional<std::string> with_brackets(std::string_view text) {
+  const auto is_ipv6 = [](std::string_view host) {
+    unsigned char bytes[16];
+    return ::inet_pton(AF_INET6, std::string(host).c_str(), bytes) == 1;
+  };
+  const auto colon = std::min(text.rfind(':'), text.size());
+  const std::string_view host = text.substr(0, colon), port = text.substr(std::min(colon + 1, text.size()));
+  constexpr std::size_t digits_of_ports = 4;
+  if (port.size() >= digits_of_ports && is_ipv6(host))
+    return "[" + std::string(host) + "]:" + std::string(port);
+  if (is_ipv6(text)) return "[" + std::string(text) + "]:9092";
+  return std::nullopt;
+}
+
+}  // namespace
+
 Result<HostPort> parse_host_port(std::string_view text) {
   std::string_view rest = text;
   if (const auto scheme = rest.find("://"); scheme != std::string_view::npos) rest.remove_prefix(scheme + 3);
@@ -29,6 +51,8 @@ Result<HostPort> parse_host_port(std::string_view text) {
     address.host = rest.substr(1, end - 1);
     rest.remove_prefix(end + 1);
   } else {
+    if (const auto right = with_brackets(rest))
+      return fail(ErrorKind::invalid, "\"" + std::string(text) + "\": write " + *right);
     const auto colon = rest.rfind(':');
     address.host = rest.substr(0, colon);
     rest.remove_prefix(std::min(colon, rest.size()));
@@ -60,6 +84,8 @@ Result<void> check_sasl(const ConnectionSettings& settings) {
   if (settings.user.empty())
     return fail(ErrorKind::invalid, "no user for " + settings.mechanism +
                                         "; add --user and --password (or BARNABAS_USER, BARNABAS_PASSWORD)");
+  if (settings.password.empty())
+    return fail(ErrorKind::invalid, "no password for " + settings.user + "; set BARNABAS_PASSWORD");
   return {};
 }
 

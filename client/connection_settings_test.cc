@@ -99,6 +99,9 @@ TEST(ConnectionSettings, addresses_are_read_in_each_form) {
   for (const char* text :
        {"", ":9092", "broker:", "broker:x", "broker:0", "broker:65536", "[::1", "[::1]x:1"})
     EXPECT_FALSE(parse_host_port(text)) << text;
+  for (const auto& [text, right] : std::vector<std::pair<std::string, std::string>>{
+           {"::1", "[::1]:9092"}, {"::1:9093", "[::1]:9093"}, {"2001:db8::7:5", "[2001:db8::7:5]:9092"}})
+    EXPECT_NE(parse_host_port(text).error().message.find("write " + right), std::string::npos) << text;
 }
 
 TEST(ConnectionSettings, a_login_has_to_be_whole) {
@@ -110,6 +113,9 @@ TEST(ConnectionSettings, a_login_has_to_be_whole) {
   settings.mechanism = "PLAIN";
   EXPECT_NE(check(settings).error().message.find("--user"), std::string::npos);
   settings.user = "alice";
+  EXPECT_NE(check(settings).error().message.find("no password for alice; set BARNABAS_PASSWORD"),
+            std::string::npos);
+  settings.password = "secret";
   EXPECT_TRUE(check(settings));
   settings.protocol = SecurityProtocol::ssl;
   EXPECT_NE(check(settings).error().message.find("SASL_SSL"), std::string::npos);
