@@ -90,9 +90,10 @@ bool Cluster::pause() const {
   return true;
 }
 
-Result<Cluster::Metadata> Cluster::metadata(const std::optional<std::vector<std::string>>& topics) {
+Result<Cluster::Metadata> Cluster::metadata(const std::optional<std::vector<std::string>>& topics,
+                                            bool may_create) {
   protocol::MetadataRequest request;
-  request.allow_auto_topic_creation = false;
+  request.allow_auto_topic_creation = may_create;
   request.topics = std::nullopt;
   if (topics) {
     request.topics.emplace();

@@ -44,8 +44,9 @@ class Cluster {
   bool pause() const;
 
   using Metadata = Answered<protocol::MetadataResponse>;
-  /// Of these topics, or (nothing) of all; no topic is made. Errors of topics are the caller's.
-  Result<Metadata> metadata(const std::optional<std::vector<std::string>>& topics);
+  /// Of these topics, or (nothing) of all; no topic is made unless `may_create`. Errors of topics are the
+  /// caller's.
+  Result<Metadata> metadata(const std::optional<std::vector<std::string>>& topics, bool may_create = false);
   /// As above, but a topic that is not there is an error.
   Result<Metadata> topics(const std::vector<std::string>& names);
   /// Ids of all brokers.

@@ -87,7 +87,12 @@ void ConnectionOptions::apply_shortcuts(ConnectionSettings& settings) const {
   using security::SecurityProtocol;
   settings.protocol = sasl ? (tls ? SecurityProtocol::sasl_ssl : SecurityProtocol::sasl_plaintext)
                            : (tls ? SecurityProtocol::ssl : SecurityProtocol::plaintext);
-  if (timeout_s_ > 0) settings.timeout = std::chrono::milliseconds(static_cast<int64_t>(timeout_s_ * 1000));
+  if (const auto asked = asked_timeout()) settings.timeout = *asked;
+}
+
+std::optional<std::chrono::milliseconds> ConnectionOptions::asked_timeout() const {
+  if (timeout_s_ <= 0) return std::nullopt;
+  return std::chrono::milliseconds(static_cast<int64_t>(timeout_s_ * 1000));
 }
 
 Result<ConnectionSettings> ConnectionOptions::settings(Use use) const {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,8 @@ class ConnectionOptions {
   enum class Use : uint8_t { questions, records };  ///< only records go through librdkafka
   /// Reads the file, and puts it all together. ErrorKind::invalid says where what is wrong.
   Result<ConnectionSettings> settings(Use use) const;
+  /// What --timeout says; nothing where it is not on the command line.
+  std::optional<std::chrono::milliseconds> asked_timeout() const;
   OutputFormat format() const { return output_ == "json" ? OutputFormat::json : OutputFormat::text; }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/dynamic_library.h"
+#include "client/cluster.h"
 #include "client/tls_client.h"
 
 namespace barnabas::client {
@@ -36,10 +37,18 @@ Result<Librdkafka> load_library() {
       library.find("rd_kafka_poll_set_consumer", api.poll_set_consumer) &&
       library.find("rd_kafka_consumer_poll", api.consumer_poll) &&
       library.find("rd_kafka_consumer_close", api.consumer_close) &&
-      library.find("rd_kafka_subscribe", api.subscribe) && library.find("rd_kafka_assign", api.assign) &&
+      library.find("rd_kafka_subscribe", api.subscribe) &&
       library.find("rd_kafka_assignment", api.assignment) &&
       library.find("rd_kafka_offsets_store", api.offsets_store) &&
+      library.find("rd_kafka_topic_new", api.topic_new) &&
+      library.find("rd_kafka_topic_destroy", api.topic_destroy) &&
       library.find("rd_kafka_topic_name", api.topic_name) &&
+      library.find("rd_kafka_queue_new", api.queue_new) &&
+      library.find("rd_kafka_queue_destroy", api.queue_destroy) &&
+      library.find("rd_kafka_consume_start_queue", api.consume_start_queue) &&
+      library.find("rd_kafka_consume_queue", api.consume_queue) &&
+      library.find("rd_kafka_consume_stop", api.consume_stop) &&
+      library.find("rd_kafka_last_error", api.last_error) &&
       library.find("rd_kafka_topic_partition_list_new", api.list_new) &&
       library.find("rd_kafka_topic_partition_list_add", api.list_add) &&
       library.find("rd_kafka_topic_partition_list_destroy", api.list_destroy) &&
@@ -56,6 +65,9 @@ void on_error(rd_kafka_t*, int error, const char* reason, void* opaque) {
                      error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
                      error == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED;
   std::string words = reason;
+  if (error == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+      error == RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
+    words = error_text(static_cast<int16_t>(error)) + " (" + reason + ")";
   // It sends its nonce twice, which Kafka 4 refuses as it refuses a wrong password (librdkafka#4895).
   constexpr int first_with_right_scram = 0x020601ff;
   const auto api = Librdkafka::load();
@@ -114,6 +126,10 @@ Result<const Librdkafka*> Librdkafka::load() {
   static const Result<Librdkafka> loaded = load_library();
   if (!loaded) return std::unexpected<Error>(loaded.error());
   return &*loaded;
+}
+
+std::string words_of(const Librdkafka& api, rd_kafka_resp_err_t error) {
+  return error > 0 ? error_text(static_cast<int16_t>(error)) : api.err2str(error);
 }
 
 Result<Handle> make_handle(const Librdkafka& api, rd_kafka_type_t type, const ConnectionSettings& settings,

@@ -42,10 +42,17 @@ struct Librdkafka {
   decltype(::rd_kafka_consumer_poll)* consumer_poll = nullptr;
   decltype(::rd_kafka_consumer_close)* consumer_close = nullptr;
   decltype(::rd_kafka_subscribe)* subscribe = nullptr;
-  decltype(::rd_kafka_assign)* assign = nullptr;
   decltype(::rd_kafka_assignment)* assignment = nullptr;
   decltype(::rd_kafka_offsets_store)* offsets_store = nullptr;
+  decltype(::rd_kafka_topic_new)* topic_new = nullptr;
+  decltype(::rd_kafka_topic_destroy)* topic_destroy = nullptr;
   decltype(::rd_kafka_topic_name)* topic_name = nullptr;
+  decltype(::rd_kafka_queue_new)* queue_new = nullptr;
+  decltype(::rd_kafka_queue_destroy)* queue_destroy = nullptr;
+  decltype(::rd_kafka_consume_start_queue)* consume_start_queue = nullptr;
+  decltype(::rd_kafka_consume_queue)* consume_queue = nullptr;
+  decltype(::rd_kafka_consume_stop)* consume_stop = nullptr;
+  decltype(::rd_kafka_last_error)* last_error = nullptr;
   decltype(::rd_kafka_topic_partition_list_new)* list_new = nullptr;
   decltype(::rd_kafka_topic_partition_list_add)* list_add = nullptr;
   decltype(::rd_kafka_topic_partition_list_destroy)* list_destroy = nullptr;
@@ -55,6 +62,9 @@ struct Librdkafka {
   /// ErrorKind::not_found names the package; unsupported: an older library than any that is known to work.
   static Result<const Librdkafka*> load();
 };
+
+/// What an error means, with the remedy where one is known.
+std::string words_of(const Librdkafka& api, rd_kafka_resp_err_t error);
 
 /// A producer or consumer.
 struct HandleDeleter {

@@ -9,6 +9,7 @@
 namespace barnabas::client {
 namespace {
 
+using namespace std::string_view_literals;
 using Field = RecordFormat::Field;
 
 struct Letter {
@@ -84,6 +85,24 @@ Result<std::string> unescape(std::string_view text) {
       at += taken;
     } else {
       out += text[at++];
+    }
+  }
+  return out;
+}
+
+std::string escape(std::string_view text) {
+  constexpr std::string_view named = "\n\r\t\0\\"sv;
+  constexpr std::string_view names = "nrt0\\";
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (const auto known = named.find(c); known != std::string_view::npos) {
+      out.append("\\").append(1, names[known]);
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out.append("\\x").append(1, digits[byte / 16]).append(1, digits[byte % 16]);
+    } else {
+      out += c;
     }
   }
   return out;
@@ -191,8 +210,8 @@ Result<RecordReader::Input> RecordReader::read(std::string_view record, bool key
     const auto& part = parts_[i];
     if (part.field == Field::literal) {
       if (!rest.starts_with(part.text))
-        return fail(ErrorKind::invalid,
-                    "expected \"" + part.text + "\" in front of \"" + std::string(rest.substr(0, 20)) + "\"");
+        return fail(ErrorKind::invalid, "expected \"" + escape(part.text) + "\" in front of \"" +
+                                            escape(rest.substr(0, 20)) + "\"");
       rest.remove_prefix(part.text.size());
       continue;
     }
@@ -201,8 +220,8 @@ Result<RecordReader::Input> RecordReader::read(std::string_view record, bool key
       const auto end = rest.find(parts_[i + 1].text);
       if (end == std::string_view::npos) {
         if (!key_may_miss || part.field != Field::key)
-          return fail(ErrorKind::invalid,
-                      "no \"" + parts_[i + 1].text + "\" in \"" + std::string(record.substr(0, 40)) + "\"");
+          return fail(ErrorKind::invalid, "no \"" + escape(parts_[i + 1].text) + "\" in \"" +
+                                              escape(record.substr(0, 40)) + "\"");
         input.value = rest;
         return input;
       }

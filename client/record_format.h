@@ -60,6 +60,9 @@ class RecordFormat {
 /// The escapes above, as delimiters are given, too.
 Result<std::string> unescape(std::string_view text);
 
+/// The other way round, for what is shown to people: what no terminal shows as it is becomes an escape.
+std::string escape(std::string_view text);
+
 /// Cuts an input into records by a format of %k, %v (%s), %h and literals. The last literal ends a record;
 /// the last record may do without it. Fields are as long as the next literal lets them.
 class RecordReader {

@@ -169,5 +169,11 @@ TEST(Times, times_are_read_in_each_form) {
   EXPECT_EQ(time_text(1'700'000'000'001), "2023-11-14T22:13:20.001Z");
 }
 
+TEST(RecordFormat, what_is_escaped_can_be_read_back) {
+  const std::string text("a\t\n\r\\\0\x01\x7f b", 10);
+  EXPECT_EQ(escape(text), "a\\t\\n\\r\\\\\\0\\x01\\x7f b");
+  EXPECT_EQ(*unescape(escape(text)), text);
+}
+
 }  // namespace
 }  // namespace barnabas::client

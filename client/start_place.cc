@@ -36,6 +36,10 @@ Result<StartPlace> parse_place_or_time(std::string_view text, int64_t now_ms) {
                   "(before the end) or a time (@1700000000000, 2026-11-30T10:00:00Z, -1h)");
 }
 
+bool StartPlace::is_beyond(int64_t start, int64_t end) const {
+  return (kind == Kind::offset && number > end) || (kind == Kind::after_start && number > end - start);
+}
+
 int64_t offset_of(const StartPlace& place, int64_t start, int64_t end, int64_t at_time) {
   const int64_t available = end - start;
   switch (place.kind) {

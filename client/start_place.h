@@ -13,6 +13,9 @@ struct StartPlace {
   enum class Kind : uint8_t { offset, after_start, before_end, time };
   Kind kind = Kind::before_end;
   int64_t number = 0;
+
+  /// Whether it is an offset behind the `end` of a partition that begins at `start`.
+  bool is_beyond(int64_t start, int64_t end) const;
 };
 Result<StartPlace> parse_start_place(std::string_view text, int64_t now_ms);
 /// The same, and times without "@" too, where they are no offsets: "2026-11-30T10:00:00Z", "-1h".

@@ -1,6 +1,7 @@
 #include "client/commands/assignments.h"
 
 #include <chrono>
+#include <sstream>
 
 namespace barnabas::client {
 
@@ -14,6 +15,12 @@ Result<Assignment> parse_assignment(std::string_view text) {
 int64_t now_ms() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+}
+
+std::string seconds_text(std::chrono::milliseconds time) {
+  std::ostringstream text;
+  text << static_cast<double>(time.count()) / 1000;
+  return text.str() + " s";
 }
 
 }  // namespace barnabas::client

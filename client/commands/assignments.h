@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,5 +18,7 @@ Result<Assignment> parse_assignment(std::string_view text);
 
 /// Milliseconds since 1970, by the machine's clock.
 int64_t now_ms();
+/// "2.5 s"
+std::string seconds_text(std::chrono::milliseconds time);
 
 }  // namespace barnabas::client

@@ -1,4 +1,6 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <set>
 
@@ -9,51 +11,35 @@
 #include "client/librdkafka.h"
 #include "client/offsets.h"
 #include "client/record_format.h"
+#include "client/record_source.h"
 #include "client/start_place.h"
 
 namespace barnabas::client {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+/// What librdkafka tells of its connections.
 class Trouble final : public HandleEvents {
  public:
   void on_error(const std::string& words, bool fatal) override {
+    last = words;
     if (fatal && hopeless.empty()) hopeless = words;
   }
+  std::string last;  ///< since something came
   std::string hopeless;
 };
 
-struct MessageDeleter {
-  const Librdkafka* api;
-  void operator()(rd_kafka_message_t* message) const { api->message_destroy(message); }
-};
-struct ListDeleter {
-  const Librdkafka* api;
-  void operator()(rd_kafka_topic_partition_list_t* list) const { api->list_destroy(list); }
-};
-using List = std::unique_ptr<rd_kafka_topic_partition_list_t, ListDeleter>;
-
-std::string_view bytes_of(const void* data, std::size_t size) {
-  return {static_cast<const char*>(data), size};
-}
-
-RecordView view_of(const Librdkafka& api, const rd_kafka_message_t& message) {
-  RecordView record;
-  record.topic = api.topic_name(message.rkt);
-  record.partition = message.partition;
-  record.offset = message.offset;
-  rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
-  record.timestamp_ms = api.message_timestamp(&message, &type);
-  if (message.key != nullptr) record.key = bytes_of(message.key, message.key_len);
-  if (message.payload != nullptr) record.value = bytes_of(message.payload, message.len);
-  rd_kafka_headers_t* headers = nullptr;
-  if (api.message_headers(&message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR) return record;
-  const char* name = nullptr;
-  const void* value = nullptr;
-  std::size_t size = 0;
-  for (std::size_t i = 0; api.header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
-       ++i)
-    record.headers.emplace_back(name, value == nullptr ? std::nullopt : std::optional(bytes_of(value, size)));
-  return record;
+/// A fetch that has failed.
+std::string words_of(const Librdkafka& api, const rd_kafka_message_t& message) {
+  std::string text = words_of(api, message.err);
+  if (message.payload != nullptr)
+    text += " (" + std::string(static_cast<const char*>(message.payload), message.len) + ")";
+  if (message.err == RD_KAFKA_RESP_ERR__BAD_MSG)
+    text +=
+        "; the broker has it damaged: stop it and look with barnabas check, or see what is left with -X "
+        "check.crcs=false";
+  return text;
 }
 
 Json json_of_record(const RecordView& record) {
@@ -95,51 +81,65 @@ class Consume final : public command::Command {
         "Examples:\n  barnabas consume greetings -o start -e\n"
         "  barnabas consume orders -o -10 -f '%p:%o %k=%v\\n'\n"
         "  barnabas consume orders -o @-1h --output json | jq .value\n\n"
-        "Ctrl-C ends it, with everything committed that a group has printed.");
+        "Without -n and -e it waits for more until Ctrl-C, or for --timeout SECONDS where that is given;\n"
+        "what a group has printed is committed then. -n and -e not reached by that time are an error.");
   }
 
   int run(std::ostream& out, std::ostream& errors) override {
     catch_interrupts();
+    begun_ = Clock::now();
     auto settings = options_.settings(ConnectionOptions::Use::records);
-    auto format = settings ? RecordFormat::parse(format_) : std::unexpected<Error>(settings.error());
+    auto format = settings ? RecordFormat::parse(format_.empty() ? "%v\\n" : format_)
+                           : std::unexpected<Error>(settings.error());
     auto place =
         format ? parse_start_place(offset_.empty() ? (exit_at_end_ || count_ > 0 ? "start" : "end") : offset_,
                                    now_ms())
                : std::unexpected<Error>(format.error());
-    if (place && !group_.empty()) {
-      if (!partitions_.empty())
-        place =
-            fail(ErrorKind::invalid, "--group and -p together: members of groups are given their partitions");
-      if (!offset_.empty() && place->number != 0)
-        place = fail(ErrorKind::invalid,
-                     "--group goes on where it has committed; -o can be start or end, for what it "
-                     "has not read yet. barnabas group seek moves a group");
-    }
+    if (place)
+      if (auto fits = check_options(*place); !fits) place = std::unexpected<Error>(std::move(fits.error()));
     if (!place) {
       complain(errors, place.error().message);
       return 2;
     }
     auto done = consume(*settings, *format, *place, out);
-    if (!done) return complain(errors, done.error().message);
+    if (!done) {
+      // What came is printed, whatever came then.
+      out.flush();
+      return complain(errors, done.error().message);
+    }
     return finish_output(out, errors);
   }
 
  private:
-  Result<void> consume(const ConnectionSettings& settings, const RecordFormat& format,
-                       const StartPlace& place, std::ostream& out) {
+  Result<void> check_options(const StartPlace& place) const {
+    if (options_.format() == OutputFormat::json && !(format_.empty() && null_.empty()))
+      return fail(ErrorKind::invalid,
+                  "--output json has a form of its own; leave out -f and --null, or --output json");
+    if (group_.empty()) return {};
+    if (!partitions_.empty())
+      return fail(ErrorKind::invalid,
+                  "--group and -p together: members of groups are given their partitions");
+    if (!offset_.empty() && place.number != 0)
+      return fail(ErrorKind::invalid,
+                  "--group goes on where it has committed; -o can be start or end, for what it has not read "
+                  "yet. barnabas group seek moves a group");
+    return {};
+  }
+
+  Result<void> consume(ConnectionSettings settings, const RecordFormat& format, const StartPlace& place,
+                       std::ostream& out) {
     BARNABAS_ASSIGN(const auto cluster, Cluster::open(settings));
     BARNABAS_TRY(choose(*cluster, place));
     if (group_.empty() && exit_at_end_ && open_.empty()) return {};
     BARNABAS_ASSIGN(const Librdkafka* api, Librdkafka::load());
     Trouble trouble;
+    if (group_.empty()) settings.librdkafka.erase("group.id");
     BARNABAS_ASSIGN(const Handle handle,
                     make_handle(*api, RD_KAFKA_CONSUMER, settings, properties(settings, place), trouble));
-    api->poll_set_consumer(handle.get());
-    BARNABAS_TRY(begin(*api, handle.get()));
-    auto read = read_all(*api, handle.get(), format, trouble, out);
-    // Leaves the group, and commits what was stored.
-    api->consumer_close(handle.get());
-    return read;
+    BARNABAS_ASSIGN(const auto source, group_.empty() ? read_partitions(*api, handle.get(), begins_)
+                                                      : read_as_member(*api, handle.get(), topics_));
+    patience_ = settings.timeout;
+    return read_all(*api, *source, format, trouble, out);
   }
 
   std::map<std::string, std::string> properties(const ConnectionSettings& settings,
@@ -149,9 +149,8 @@ class Consume final : public command::Command {
         {"enable.auto.offset.store", "false"},
         {"isolation.level", read_committed_ ? "read_committed" : "read_uncommitted"},
     };
-    // An assignment needs a group's name in librdkafka, which asks no broker about it.
-    more["group.id"] = group_.empty() ? "barnabas-consume" : group_;
-    if (group_.empty()) more["enable.auto.commit"] = "false";
+    if (!group_.empty()) more["group.id"] = group_;
+    if (!settings.librdkafka.contains("check.crcs")) more["check.crcs"] = "true";
     if (!settings.librdkafka.contains("auto.offset.reset"))
       more["auto.offset.reset"] =
           place.kind == StartPlace::Kind::before_end && !group_.empty() ? "latest" : "earliest";
@@ -170,86 +169,125 @@ class Consume final : public command::Command {
     });
     BARNABAS_ASSIGN(const auto starts, offsets_at(cluster, partitions, earliest_offset));
     BARNABAS_ASSIGN(ends_, offsets_at(cluster, partitions, latest_offset, read_committed_));
+    // Offsets may be said of records that are not committed yet.
+    auto limits = ends_;
+    if (read_committed_ && place.kind != StartPlace::Kind::before_end) {
+      BARNABAS_ASSIGN(limits, offsets_at(cluster, partitions, latest_offset));
+    }
+    BARNABAS_TRY(check_range(place, starts, limits));
     std::map<TopicPartition, int64_t> times;
     if (place.kind == StartPlace::Kind::time) {
       BARNABAS_ASSIGN(times, offsets_at(cluster, partitions, place.number, read_committed_));
     }
     for (const TopicPartition& each : partitions) {
       const int64_t at_time = times.contains(each) ? times.at(each) : -1;
-      begins_[each] = offset_of(place, starts.at(each), ends_.at(each), at_time);
+      begins_[each] = offset_of(place, starts.at(each), limits.at(each), at_time);
       if (!group_.empty() || begins_.at(each) < ends_.at(each)) open_.insert(each);
     }
     return {};
   }
 
-  Result<void> begin(const Librdkafka& api, rd_kafka_t* handle) const {
-    const List list(api.list_new(static_cast<int>(begins_.size())), ListDeleter{&api});
-    if (group_.empty()) {
-      for (const auto& [partition, offset] : begins_)
-        api.list_add(list.get(), partition.topic.c_str(), partition.partition)->offset = offset;
-    } else {
-      for (const std::string& topic : topics_) api.list_add(list.get(), topic.c_str(), RD_KAFKA_PARTITION_UA);
+  using Offsets = std::map<TopicPartition, int64_t>;
+
+  /// An offset has to be within one partition at least; in shorter ones reading begins at their ends.
+  Result<void> check_range(const StartPlace& place, const Offsets& starts, const Offsets& limits) const {
+    const TopicPartition* longest = nullptr;
+    for (const auto& [partition, limit] : limits) {
+      if (!place.is_beyond(starts.at(partition), limit)) return {};
+      if (longest == nullptr || limit > limits.at(*longest)) longest = &partition;
     }
-    const auto error = group_.empty() ? api.assign(handle, list.get()) : api.subscribe(handle, list.get());
-    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(ErrorKind::invalid, api.err2str(error));
-    return {};
+    if (longest == nullptr) return {};
+    const std::string end = std::to_string(limits.at(*longest));
+    return fail(ErrorKind::invalid,
+                "offset " + offset_ + " is out of range, " +
+                    (limits.size() == 1 ? "the partition ends at " + end
+                                        : "no partition reaches to it; the longest one, " +
+                                              longest->to_string() + ", ends at " + end));
   }
 
-  Result<void> read_all(const Librdkafka& api, rd_kafka_t* handle, const RecordFormat& format,
-                        const Trouble& trouble, std::ostream& out) {
+  Result<void> read_all(const Librdkafka& api, RecordSource& source, const RecordFormat& format,
+                        Trouble& trouble, std::ostream& out) {
     std::string line;
-    uint64_t number = 0;
-    while (!interrupted() && (count_ == 0 || number < count_) && !is_at_end(api, handle)) {
-      const std::unique_ptr<rd_kafka_message_t, MessageDeleter> message(api.consumer_poll(handle, 100),
-                                                                        MessageDeleter{&api});
+    last_heard_ = Clock::now();
+    while (!interrupted() && (count_ == 0 || printed_ < count_) && !is_at_end(source)) {
+      if (const auto asked = options_.asked_timeout(); asked && Clock::now() >= begun_ + *asked)
+        return end_of_time(*asked, trouble);
+      const Message message = source.next(wait_ms());
       paused_ = !message || message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+      // Whoever waits at the other end of a pipe sees what there is.
+      if (paused_ && !out.flush()) return {};
       if (!message) {
-        // Whoever waits at the other end of a pipe sees what there is.
-        if (!out.flush()) return {};
         if (!trouble.hopeless.empty()) return fail(ErrorKind::io, trouble.hopeless);
+        BARNABAS_TRY(check_patience(trouble));
         continue;
       }
+      last_heard_ = Clock::now();
+      trouble.last.clear();
       if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         note_position(api, *message, message->offset);
-        if (!out.flush()) return {};
         continue;
       }
-      if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR)
-        return fail(ErrorKind::io, message->payload != nullptr
-                                       ? std::string(bytes_of(message->payload, message->len))
-                                       : std::string(api.err2str(message->err)));
-      // Of a partition that is read to the end already others may still bring something.
+      if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) return fail(ErrorKind::io, words_of(api, *message));
       const RecordView record = view_of(api, *message);
+      // Of a partition that is read to the end already others may still bring something.
       if (exit_at_end_ && record.offset >= end_of(record)) {
         note_position(api, *message, record.offset);
         continue;
       }
-      line.clear();
-      if (options_.format() == OutputFormat::json) {
-        line = json_line(json_of_record(record));
-      } else {
-        format.print(record, null_, line);
-      }
+      print(record, format, line);
       out.write(line.data(), static_cast<std::streamsize>(line.size()));
       if (!out) return {};
-      ++number;
-      if (!group_.empty()) store(api, handle, record);
+      ++printed_;
+      source.store(record);
       note_position(api, *message, record.offset + 1);
     }
     return {};
   }
 
+  int wait_ms() const {
+    constexpr std::chrono::milliseconds longest(100);
+    const auto asked = options_.asked_timeout();
+    if (!asked) return static_cast<int>(longest.count());
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(begun_ + *asked - Clock::now());
+    return static_cast<int>(std::clamp(left, std::chrono::milliseconds(0), longest).count());
+  }
+
+  /// --timeout ends a reader that has no other end in order; what else it was to do is not done.
+  Result<void> end_of_time(std::chrono::milliseconds asked, const Trouble& trouble) const {
+    const std::string why = trouble.last.empty() ? "" : " (" + trouble.last + ")";
+    if (count_ > 0)
+      return fail(ErrorKind::timed_out, "only " + std::to_string(printed_) + " of " + std::to_string(count_) +
+                                            " records came within " + seconds_text(asked) + why);
+    if (exit_at_end_)
+      return fail(ErrorKind::timed_out,
+                  std::to_string(open_.size()) + " partitions are not read to the end within " +
+                      seconds_text(asked) + why + "; a longer wait is --timeout SECONDS");
+    if (!trouble.last.empty()) return fail(ErrorKind::io, trouble.last);
+    return {};
+  }
+
+  /// Between here and the end there are records: a broker that sends none of them does not answer.
+  Result<void> check_patience(const Trouble& trouble) const {
+    if (!exit_at_end_ || !group_.empty() || Clock::now() < last_heard_ + patience_) return {};
+    return fail(ErrorKind::timed_out, "nothing came for " + seconds_text(patience_) + ", and " +
+                                          std::to_string(open_.size()) +
+                                          " partitions are not read to the end" +
+                                          (trouble.last.empty() ? "" : " (" + trouble.last + ")"));
+  }
+
+  void print(const RecordView& record, const RecordFormat& format, std::string& line) const {
+    line.clear();
+    if (options_.format() == OutputFormat::json) {
+      line = json_line(json_of_record(record));
+    } else {
+      format.print(record, null_, line);
+    }
+  }
+
   /// With -e: whether nothing that this reader is given is still to be read. The other members of its group
   /// have the rest.
-  bool is_at_end(const Librdkafka& api, rd_kafka_t* handle) const {
-    if (!exit_at_end_ || open_.empty()) return exit_at_end_;
-    rd_kafka_topic_partition_list_t* assigned = nullptr;
-    if (group_.empty() || !paused_ || api.assignment(handle, &assigned) != RD_KAFKA_RESP_ERR_NO_ERROR)
-      return false;
-    const List list(assigned, ListDeleter{&api});
-    for (int i = 0; i < list->cnt; ++i)
-      if (open_.contains({list->elems[i].topic, list->elems[i].partition})) return false;
-    return list->cnt > 0;
+  bool is_at_end(const RecordSource& source) const {
+    return exit_at_end_ && (open_.empty() || (paused_ && source.others_have(open_)));
   }
 
   int64_t end_of(const RecordView& record) const {
@@ -264,28 +302,24 @@ class Consume final : public command::Command {
     if (end == ends_.end() || position >= end->second) open_.erase(partition);
   }
 
-  static void store(const Librdkafka& api, rd_kafka_t* handle, const RecordView& record) {
-    const List list(api.list_new(1), ListDeleter{&api});
-    const std::string topic(record.topic);
-    api.list_add(list.get(), topic.c_str(), record.partition)->offset = record.offset + 1;
-    // It fails only for a partition that was just taken away; its next owner reads the record again.
-    api.offsets_store(handle, list.get());
-  }
-
   ConnectionOptions options_;
   std::vector<std::string> topics_;
   std::string offset_;
   std::vector<int32_t> partitions_;
   uint64_t count_ = 0;
   bool exit_at_end_ = false;
-  std::string format_ = "%v\\n";
+  std::string format_;
   std::string null_;
   std::string group_;
   bool read_committed_ = false;
 
-  std::map<TopicPartition, int64_t> begins_, ends_;
+  Offsets begins_, ends_;
   std::set<TopicPartition> open_;  ///< with -e: not at the end yet
   bool paused_ = false;            ///< no record came last
+  uint64_t printed_ = 0;
+  Clock::time_point begun_;
+  Clock::time_point last_heard_;
+  std::chrono::milliseconds patience_{0};
 };
 
 }  // namespace

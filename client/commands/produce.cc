@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <chrono>
 #include <iostream>
 
@@ -8,6 +9,7 @@
 #include "client/byte_input.h"
 #include "client/commands/assignments.h"
 #include "client/commands/commands.h"
+#include "client/commands/produce_target.h"
 #include "client/interrupt.h"
 #include "client/librdkafka.h"
 #include "client/record_format.h"
@@ -17,36 +19,62 @@ namespace {
 
 constexpr std::size_t record_bytes_max = 128 << 20;
 
+using Clock = std::chrono::steady_clock;
+
+/// Of one request, and so of a record: brokers take 100 MiB (socket.request.max.bytes), where nothing else is
+/// set. What a topic takes is for the topic to say.
+constexpr std::string_view request_bytes_max = "104000000";
+
 /// What became of the records.
 class Deliveries final : public HandleEvents {
  public:
-  Deliveries(const Librdkafka& api, std::ostream* rows) : api_(api), rows_(rows) {}
+  Deliveries(const Librdkafka& api, std::string topic, std::chrono::milliseconds patience, std::ostream* rows)
+      : api_(api), topic_(std::move(topic)), patience_(patience), rows_(rows) {}
 
   void on_error(const std::string& words, bool fatal) override {
     if (!hopeless) trouble = words;
     hopeless |= fatal;
   }
   void on_delivery(const rd_kafka_message_t& message) override {
+    last_report = Clock::now();
     if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
       ++failed;
-      failure = api_.err2str(message.err);
+      note_failure(message.err);
       return;
     }
     ++delivered;
+    trouble.clear();
     if (rows_ == nullptr) return;
     *rows_ << json_line({{"topic", api_.topic_name(message.rkt)},
                          {"partition", message.partition},
                          {"offset", message.offset}});
   }
+  /// Nobody has answered for too long: what follows would wait in vain, too.
+  void give_up() {
+    if (failure.empty()) failure = "no broker has acknowledged them within " + seconds_text(patience_);
+    hopeless = true;
+  }
 
   uint64_t delivered = 0;
   uint64_t failed = 0;
   std::string failure;  ///< the last one
-  std::string trouble;  ///< of the connection
+  std::string trouble;  ///< of the connection, since a record was delivered
   bool hopeless = false;
+  Clock::time_point last_report = Clock::now();
 
  private:
+  void note_failure(rd_kafka_resp_err_t error) {
+    // What is thrown away after that is no cause.
+    if (error == RD_KAFKA_RESP_ERR__PURGE_QUEUE || error == RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) return;
+    if (error == RD_KAFKA_RESP_ERR__MSG_TIMED_OUT) return give_up();
+    failure = words_of(api_, error);
+    if (error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+      failure += " barnabas config set topic " + topic_ + " max.message.bytes=N lets it take larger ones";
+  }
+
   const Librdkafka& api_;
+  const std::string topic_;
+  const std::chrono::milliseconds patience_;
   std::ostream* rows_;
 };
 
@@ -115,35 +143,75 @@ class Produce final : public command::Command {
     std::map<std::string, std::string> more;
     if (!acks_.empty()) more["acks"] = acks_;
     if (!compression_.empty()) more["compression.type"] = compression_;
-    if (!settings.librdkafka.contains("message.timeout.ms") &&
-        !settings.librdkafka.contains("delivery.timeout.ms"))
+    if (!settings.librdkafka.contains("message.timeout.ms"))
       more["message.timeout.ms"] = std::to_string(settings.timeout.count());
+    if (!settings.librdkafka.contains("message.max.bytes")) more["message.max.bytes"] = request_bytes_max;
     return more;
   }
 
-  Result<void> produce(const ConnectionSettings& settings, const RecordReader& reader, std::ostream& out) {
-    // A login or certificate that is no good is told at once, and in plain words.
+  /// One name for what goes by two, and what --timeout says before both.
+  void settle_timeout(ConnectionSettings& settings) {
+    auto& known = settings.librdkafka;
+    if (const auto other = known.extract("delivery.timeout.ms")) known["message.timeout.ms"] = other.mapped();
+    if (options_.asked_timeout()) known.erase("message.timeout.ms");
+    const auto given = known.find("message.timeout.ms");
+    if (given == known.end()) {
+      patience_ = settings.timeout;
+    } else {
+      int64_t milliseconds = 0;
+      std::from_chars(given->second.data(), given->second.data() + given->second.size(), milliseconds);
+      patience_ = std::chrono::milliseconds(milliseconds);
+    }
+  }
+
+  Result<void> produce(ConnectionSettings settings, const RecordReader& reader, std::ostream& out) {
+    settle_timeout(settings);
+    // A login or certificate that is no good, a topic that is not there and an address that leads nowhere are
+    // told at once, and in plain words.
     BARNABAS_ASSIGN(const auto cluster, Cluster::open(settings));
+    const auto allowed = settings.librdkafka.find("allow.auto.create.topics");
+    BARNABAS_TRY(check_target(*cluster, topic_, partition_ < 0 ? std::nullopt : std::optional(partition_),
+                              allowed == settings.librdkafka.end() || allowed->second == "true"));
     BARNABAS_ASSIGN(const Librdkafka* api, Librdkafka::load());
-    Deliveries deliveries(*api, options_.format() == OutputFormat::json ? &out : nullptr);
+    Deliveries deliveries(*api, topic_, patience_, options_.format() == OutputFormat::json ? &out : nullptr);
     BARNABAS_ASSIGN(const Handle handle,
                     make_handle(*api, RD_KAFKA_PRODUCER, settings, properties(settings), deliveries));
-    BARNABAS_TRY(send_all(*api, handle.get(), reader, deliveries));
-    while (api->outq_len(handle.get()) > 0 && !deliveries.hopeless) {
-      api->flush(handle.get(), 200);
-      show_progress(deliveries);
-    }
-    if (deliveries.hopeless) api->purge(handle.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-    api->poll(handle.get(), 0);
+    auto sent = send_all(*api, handle.get(), reader, deliveries);
+    finish(*api, handle.get(), deliveries);
     if (shows_progress_) std::cerr << "\r\x1b[K" << std::flush;
+    auto delivered = outcome_of(deliveries);
+    if (sent || delivered) return sent ? delivered : sent;
+    return fail(sent.error().message, std::move(delivered.error()));
+  }
+
+  static Result<void> outcome_of(const Deliveries& deliveries) {
     if (deliveries.failed == 0 && !deliveries.hopeless) return {};
-    return fail(
-        ErrorKind::io,
-        std::to_string(deliveries.failed) + " of " +
-            std::to_string(deliveries.failed + deliveries.delivered) + " records were not written: " +
-            (deliveries.failure.empty() ? deliveries.trouble : deliveries.failure) +
-            (deliveries.trouble.empty() || deliveries.failure.empty() ? ""
-                                                                      : " (" + deliveries.trouble + ")"));
+    std::string why = deliveries.failure.empty() ? deliveries.trouble : deliveries.failure;
+    if (!deliveries.failure.empty() && !deliveries.trouble.empty()) why += " (" + deliveries.trouble + ")";
+    return fail(ErrorKind::io, std::to_string(deliveries.failed) + " of " +
+                                   std::to_string(deliveries.failed + deliveries.delivered) +
+                                   " records were not written: " + why);
+  }
+
+  /// Waits for what is on its way, or throws it away when there is no hope for it.
+  void finish(const Librdkafka& api, rd_kafka_t* handle, Deliveries& deliveries) {
+    while (api.outq_len(handle) > 0 && !deliveries.hopeless) {
+      api.flush(handle, 100);
+      serve(api, handle, deliveries, 0);
+    }
+    if (deliveries.hopeless) api.purge(handle, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+    api.poll(handle, 0);
+  }
+
+  /// Hears of deliveries, and counts the time without any: librdkafka itself notices only now and then what
+  /// is too late.
+  void serve(const Librdkafka& api, rd_kafka_t* handle, Deliveries& deliveries, int wait_ms) {
+    constexpr std::chrono::milliseconds for_its_own_words(300);
+    api.poll(handle, wait_ms);
+    if (api.outq_len(handle) == 0) deliveries.last_report = Clock::now();
+    if (patience_.count() > 0 && Clock::now() >= deliveries.last_report + patience_ + for_its_own_words)
+      deliveries.give_up();
+    show_progress(deliveries);
   }
 
   Result<void> send_all(const Librdkafka& api, rd_kafka_t* handle, const RecordReader& reader,
@@ -161,10 +229,7 @@ class Produce final : public command::Command {
         if (auto sent = send(api, handle, *record, deliveries); !sent)
           return fail("record " + std::to_string(number), std::move(sent.error()));
       }
-      if (state == ByteInput::State::waiting || number % 256 == 0) {
-        api.poll(handle, 0);
-        show_progress(deliveries);
-      }
+      if (state == ByteInput::State::waiting || number % 256 == 0) serve(api, handle, deliveries, 0);
     }
     return {};
   }
@@ -199,9 +264,14 @@ class Produce final : public command::Command {
       const std::string words = api.error_string(error);
       api.error_destroy(error);
       if (headers != nullptr) api.headers_destroy(headers);
-      if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL || interrupted() || deliveries.hopeless)
-        return fail(ErrorKind::invalid, words);
-      api.poll(handle, 100);
+      if (code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+        return fail(ErrorKind::too_large, "it has " + std::to_string(record.value.size()) +
+                                              " bytes, more than a request may have; -X message.max.bytes=N "
+                                              "lets this client send it, and brokers have "
+                                              "socket.request.max.bytes");
+      if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL || interrupted()) return fail(ErrorKind::invalid, words);
+      serve(api, handle, deliveries, 100);
+      if (deliveries.hopeless) return {};
     }
   }
 
@@ -222,7 +292,7 @@ class Produce final : public command::Command {
 
   /// Only for somebody who watches, and only after a while.
   void show_progress(const Deliveries& deliveries) {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = Clock::now();
     if (::isatty(STDERR_FILENO) != 1 || ::isatty(STDIN_FILENO) == 1 ||
         now < last_shown_ + std::chrono::seconds(1))
       return;
@@ -241,8 +311,9 @@ class Produce final : public command::Command {
   std::string compression_;
   std::string acks_;
   bool tombstone_ = false;
+  std::chrono::milliseconds patience_{0};  ///< for an acknowledgement; none: it may take for ever
   bool shows_progress_ = false;
-  std::chrono::steady_clock::time_point last_shown_ = std::chrono::steady_clock::now();
+  Clock::time_point last_shown_ = Clock::now();
 };
 
 }  // namespace
