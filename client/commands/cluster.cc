@@ -46,7 +46,9 @@ class Describe final : public Action {
  private:
   static void tell_features(const protocol::ApiVersionsResponse& versions, Answer& answer) {
     Json rows = Json::array();
-    for (const auto& each : versions.supported_features) {
+    auto supported = versions.supported_features;
+    std::ranges::sort(supported, {}, [](const auto& feature) { return feature.name.str(); });
+    for (const auto& each : supported) {
       const auto level = std::ranges::find(versions.finalized_features, each.name,
                                            [](const auto& feature) { return feature.name; });
       rows.push_back({{"feature", each.name.str()},

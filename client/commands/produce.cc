@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <iostream>
+#include <utility>
 
 #include "client/action.h"
 #include "client/byte_input.h"
@@ -48,6 +49,11 @@ class Deliveries final : public HandleEvents {
     *rows_ << json_line({{"topic", api_.topic_name(message.rkt)},
                          {"partition", message.partition},
                          {"offset", message.offset}});
+    new_rows_ = true;
+  }
+  /// Whoever waits at the other end of a pipe sees what there is.
+  void show_rows() {
+    if (std::exchange(new_rows_, false)) rows_->flush();
   }
   /// Nobody has answered for too long: what follows would wait in vain, too.
   void give_up() {
@@ -76,6 +82,7 @@ class Deliveries final : public HandleEvents {
   const std::string topic_;
   const std::chrono::milliseconds patience_;
   std::ostream* rows_;
+  bool new_rows_ = false;
 };
 
 class Produce final : public command::Command {
@@ -208,7 +215,10 @@ class Produce final : public command::Command {
   void serve(const Librdkafka& api, rd_kafka_t* handle, Deliveries& deliveries, int wait_ms) {
     constexpr std::chrono::milliseconds for_its_own_words(300);
     api.poll(handle, wait_ms);
-    if (api.outq_len(handle) == 0) deliveries.last_report = Clock::now();
+    if (api.outq_len(handle) == 0) {
+      deliveries.last_report = Clock::now();
+      deliveries.show_rows();
+    }
     if (patience_.count() > 0 && Clock::now() >= deliveries.last_report + patience_ + for_its_own_words)
       deliveries.give_up();
     show_progress(deliveries);
