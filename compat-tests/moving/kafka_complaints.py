@@ -18,6 +18,8 @@ EXPLAINED = [
     r"WARN Auto topic creation failed for __(consumer_offsets|transaction_state) with error 'TOPIC_ALREADY_EXISTS'",
     # A coordinator begins to load when the broker still leads as before it stopped, and once more when it leads anew.
     r"ERROR \[\w+Coordinator id=1\] Failed to load metadata from \S+ with epoch \d+ due to Stopped loading records",
+    # A controller of one that leads already registers with itself before it has heard that it leads; it asks again.
+    r"ERROR \[ControllerApis nodeId=1\].*\(apiKey=CONTROLLER_REGISTRATION, .*\n.*NotControllerException: .* to be node 1\.",
 ]
 _EXPLAINED = re.compile("|".join(EXPLAINED))
 
