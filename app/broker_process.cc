@@ -135,19 +135,13 @@ std::vector<std::string> BrokerProcess::addresses() const {
 std::optional<std::string> BrokerProcess::plaintext_address() const {
   constexpr auto plaintext = static_cast<int16_t>(security::SecurityProtocol::plaintext);
   for (const broker::AdvertisedListener& each : parts_->services->listeners) {
-    if (each.security_protocol != plaintext) continue;
-    const bool six = each.host.contains(':');
-    return (six ? "[" + each.host + "]" : each.host) + ":" + std::to_string(each.port);
+    if (each.security_protocol == plaintext) return http::Address{each.host, each.port}.to_string();
   }
   return std::nullopt;
 }
 
 std::vector<std::string> BrokerProcess::log_directories() const {
-  std::vector<std::string> usable;
-  for (const storage::LogDirectoryDescription& each : parts_->logs->describe())
-    if (!each.failure && std::ranges::find(parts_->paths, each.path) != parts_->paths.end())
-      usable.push_back(each.path);
-  return usable;
+  return parts_->logs->usable_paths();
 }
 std::string BrokerProcess::cluster_id() const {
   return parts_->logs->cluster_id();

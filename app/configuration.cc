@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "base/log.h"
-#include "base/properties.h"
 
 namespace barnabas::app {
 namespace {
@@ -14,9 +13,7 @@ namespace {
 constinit Logger log_{"barnabas"};
 
 Result<void> set_all(metadata::StaticConfig& config, const std::string& file, std::string_view text) {
-  // Editors that put a byte order mark there do not show it.
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  const auto properties = parse_properties(text);
+  const auto properties = parse_settings(text);
   if (!properties) return fail(file, properties.error());
   for (const Property& property : *properties)
     BARNABAS_TRY(config.set(property.name, property.value, file + ":" + std::to_string(property.line)));
@@ -56,6 +53,12 @@ Result<void> derive_flush_before_ack(metadata::StaticConfig& config) {
 }
 
 }  // namespace
+
+Result<std::vector<Property>> parse_settings(std::string_view text) {
+  // Editors that put a byte order mark there do not show it.
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  return parse_properties(text);
+}
 
 Result<std::string> read_settings_file(const std::string& path) {
   errno = 0;

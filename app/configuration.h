@@ -1,9 +1,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/environment.h"
+#include "base/properties.h"
 #include "base/result.h"
 #include "metadata/static_config.h"
 
@@ -19,6 +21,9 @@ struct ConfigurationSources {
 
 /// The content of a settings file.
 Result<std::string> read_settings_file(const std::string& path);
+
+/// What it says, line by line.
+Result<std::vector<Property>> parse_settings(std::string_view text);
 
 /// Merges and checks them. A variable that stands for no setting is ignored, and told of: a sentence in
 /// `ignored`, or a warning in the log. Errors name file and line (or variable, or --override), setting, value

@@ -129,6 +129,14 @@ std::vector<Uuid> LogManager::usable_directories() const {
   return ids;
 }
 
+std::vector<std::string> LogManager::usable_paths() const {
+  const std::lock_guard guard(mutex_);
+  std::vector<std::string> paths;
+  for (const auto& directory : directories_)
+    if (directory->info.usable() && !directory->info.metadata_only) paths.push_back(directory->info.path);
+  return paths;
+}
+
 // --- making ------------------------------------------------------------------------------------------------
 
 Result<std::shared_ptr<Log>> LogManager::create(const TopicPartition& name, const CreateOptions& options,

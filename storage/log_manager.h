@@ -231,6 +231,8 @@ class LogManager {
   std::string path_of(const TopicPartition& name) const;
   /// Ids of the directories of log.dirs that are usable, in their order.
   std::vector<Uuid> usable_directories() const;
+  /// Their paths.
+  std::vector<std::string> usable_paths() const;
 
   /// Flushes all, closes each log so that it needs no recovery, writes the checkpoints, and last the
   /// clean-shutdown marker of every directory in which all of this went well; then unlocks. Blocks. Appends

@@ -48,6 +48,16 @@ TEST(Doctor, all_wrong_settings_are_told_and_the_others_are_looked_at) {
   EXPECT_EQ(config.text("node.id"), "7");
 }
 
+TEST(Doctor, a_byte_order_mark_is_no_setting_whatever_else_is_wrong) {
+  ConfigurationSources sources;
+  sources.file = "server.properties";
+  sources.file_text = "\xEF\xBB\xBFnode.id=7\nnum.partitions=many\n";
+  Findings findings;
+  const auto config = examine_settings(sources, findings);
+  EXPECT_EQ(std::ranges::count(findings, Level::problem, &Finding::level), 1) << all_of(findings);
+  EXPECT_EQ(config.text("node.id"), "7");
+}
+
 TEST(Doctor, variables_that_the_broker_ignores_are_warned_of_whatever_else_is_wrong) {
   ConfigurationSources sources;
   sources.environment = {{"KAFKA_BOGUS", "bogus", "1"}};

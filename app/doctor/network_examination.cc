@@ -39,17 +39,13 @@ struct AddressFree {
 };
 using Addresses = std::unique_ptr<addrinfo, AddressFree>;
 
-/// Null when there is none; `why` says so then, and `asked` whether anybody was there to be asked.
-Addresses resolve(const std::string& host, uint16_t port, int flags, std::string& why,
-                  bool* asked = nullptr) {
+/// Null when there is none; `error` is getaddrinfo's then.
+Addresses resolve(const std::string& host, uint16_t port, int flags, int& error) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags;
   addrinfo* found = nullptr;
-  const int error =
-      ::getaddrinfo(host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (error != 0) why = ::gai_strerror(error);
-  if (asked != nullptr) *asked = error != EAI_AGAIN;
+  error = ::getaddrinfo(host.empty() ? nullptr : host.c_str(), std::to_string(port).c_str(), &hints, &found);
   return Addresses(error == 0 ? found : nullptr);
 }
 
@@ -69,9 +65,12 @@ std::string shown(const network::ListenerConfig& listener) {
 
 /// Tries the port as the broker would; the socket listens while it is kept.
 Socket listen_on(const network::ListenerConfig& listener, int& error, std::string& words) {
-  const Addresses addresses = resolve(listener.host, listener.port, AI_PASSIVE, words);
-  error = EADDRNOTAVAIL;
-  if (!addresses) return Socket(-1);
+  const Addresses addresses = resolve(listener.host, listener.port, AI_PASSIVE, error);
+  if (!addresses) {
+    words = ::gai_strerror(error);
+    error = EADDRNOTAVAIL;
+    return Socket(-1);
+  }
   Socket socket(::socket(addresses->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -117,10 +116,10 @@ void examine_advertised(const broker::AdvertisedListener& advertised, const netw
                         bool somebody_listens, Findings& findings) {
   const std::string what = "advertised.listeners: " + advertised.listener + "://" + advertised.host + ":" +
                            std::to_string(advertised.port) + ": ";
-  std::string why;
-  bool asked = true;
-  const Addresses addresses = resolve(advertised.host, advertised.port, 0, why, &asked);
-  if (!addresses && !asked) {
+  int error = 0;
+  const Addresses addresses = resolve(advertised.host, advertised.port, 0, error);
+  const std::string why = ::gai_strerror(error);
+  if (!addresses && error == EAI_AGAIN) {
     findings.push_back({Finding::Level::warning, "addresses", what + "no name server answers (" + why + ")",
                         "whether clients can find the name is not known from here",
                         "try again where names can be looked up"});
@@ -138,8 +137,7 @@ void examine_advertised(const broker::AdvertisedListener& advertised, const netw
     all_loopback &= is_loopback(*each->ai_addr);
     if (somebody_listens && advertised.port != 0) reached |= can_reach(*each);
   }
-  std::string ignored;
-  const Addresses own = bound == nullptr ? nullptr : resolve(bound->host, bound->port, AI_PASSIVE, ignored);
+  const Addresses own = bound == nullptr ? nullptr : resolve(bound->host, bound->port, AI_PASSIVE, error);
   if (all_loopback && own && !is_loopback(*own->ai_addr))
     findings.push_back(
         {Finding::Level::warning, "addresses", what + "leads to the client's own machine",

@@ -1,7 +1,5 @@
 #include "app/doctor/settings_examination.h"
 
-#include "base/properties.h"
-
 namespace barnabas::app {
 namespace {
 
@@ -19,7 +17,7 @@ metadata::StaticConfig take_what_is_right(const ConfigurationSources& sources, F
   };
   const std::string text = sources.file.empty() ? std::string(embedded_configuration()) : sources.file_text;
   const std::string place = sources.file.empty() ? "embedded default" : sources.file;
-  if (auto properties = parse_properties(text)) {
+  if (auto properties = parse_settings(text)) {
     for (const Property& each : *properties)
       set(each.name, each.value, place + ":" + std::to_string(each.line));
   } else {

@@ -32,7 +32,8 @@ def go(client, program):
 
 
 def node(client, program):
-    """npm puts its modules beside package.json, so that goes to the build directory, and so does the program."""
+    """npm puts its modules beside package.json, so that goes to the build directory, and so does the program, with what
+    programs of its kind share as PROGRAM_program.js."""
     suite.require_tools("node", "npm")
     source, home = CLIENTS / client, suite.build_directory(client)
     with open(home / "lock", "w") as lock:
@@ -40,7 +41,7 @@ def node(client, program):
         _install_node_modules(client, source, home)
     shared = CLIENTS / program / "program.js"
     if shared.exists():
-        shutil.copy(shared, home)
+        shutil.copy(shared, home / f"{program}_program.js")
     own = home / "node_modules" / NODE / "bin" / "node"
     return [own if own.exists() else "node", shutil.copy(source / f"{program}.js", home)]
 

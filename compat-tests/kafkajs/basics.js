@@ -5,7 +5,7 @@ const {
   CompressionCodecs, CompressionTypes, ConfigResourceTypes, Kafka, logLevel,
 } = require('kafkajs')
 const snappy = require('kafkajs-snappy')
-const { run, told } = require('./program.js')
+const { run, told } = require('./basics_program.js')
 
 CompressionCodecs[CompressionTypes.Snappy] = snappy
 

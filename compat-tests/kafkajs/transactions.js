@@ -2,20 +2,15 @@
 'use strict'
 
 const fs = require('fs')
-const readline = require('readline')
 const { Kafka, logLevel, PartitionAssigners } = require('kafkajs')
+const {
+  ABORT_EVERY, COPIER_TIMEOUT_MS, COPY_AT_MOST, ISOLATIONS, PAUSE_MS, SEEN_TIMEOUT_MS,
+  fail, numbered, positions, say, serve, sleep, whenInputEnds,
+} = require('./transactions_program.js')
 
-const ISOLATIONS = ['read_committed', 'read_uncommitted']
-const COPIER_TIMEOUT_MS = 15000
-const COPY_AT_MOST = 10 // records in one transaction
-const ABORT_EVERY = 4 // of a copier's transactions one is aborted and done again
-const SEEN_TIMEOUT_MS = 20000
 const QUIET_MS = 100 // after this long without a record there are no more
-const PAUSE_MS = 5
 const READER_SESSION_MS = 2000 // the group waits so long for the reader that was before
 
-const say = (...words) => fs.writeSync(1, `${words.join(' ').replace(/\n/g, ' ')}\n`)
-const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
 const complain = () => ({ log }) => fs.writeSync(2, `${log.message} ${log.error || ''}\n`)
 
 const newClient = bootstrap => new Kafka({
@@ -55,15 +50,12 @@ class Program {
   }
 
   async send(name, topic, partitions, first, count) {
-    const messages = []
-    for (let i = Number(first); i < Number(first) + Number(count); i++) {
-      messages.push({ partition: i % Number(partitions), value: String(i) })
-    }
+    const messages = numbered(partitions, first, count)
     await this.transactions[name].send({ topic, messages })
   }
 
   async offsets(name, consumerGroupId, topic, text) {
-    const partitions = text.split(',').map(entry => entry.split(':')).map(([p, offset]) => ({ partition: Number(p), offset }))
+    const partitions = positions(text).map(([p, offset]) => ({ partition: Number(p), offset }))
     await this.transactions[name].sendOffsets({ consumerGroupId, topics: [{ topic, partitions }] })
   }
 
@@ -122,18 +114,6 @@ class Program {
       return records
     })
   }
-
-  async run() {
-    for await (const line of readline.createInterface({ input: process.stdin })) {
-      const [command, ...words] = line.split(' ')
-      try {
-        say('ok', ...(await this[command](...words) || []))
-      } catch (error) {
-        say('error', error.type || error.name, error.message)
-      }
-    }
-    process.exit(0)
-  }
 }
 
 const copy = async (bootstrap, id, groupId, source, target, _mode, sessionMs) => {
@@ -181,16 +161,13 @@ const copy = async (bootstrap, id, groupId, source, target, _mode, sessionMs) =>
   await consumer.connect()
   await consumer.subscribe({ topic: source, fromBeginning: true })
   await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, partitionsConsumedConcurrently: 1, eachBatch })
-  process.stdin.resume()
-  process.stdin.on('end', async () => {
+  whenInputEnds(async () => {
     await consumer.disconnect()
     await producer.disconnect()
-    process.exit(0)
   })
 }
 
-const main = process.argv.length > 3 ? copy(...process.argv.slice(2)) : new Program(process.argv[2]).run()
-main.catch(error => {
-  fs.writeSync(2, `${error.stack}\n`)
-  process.exit(1)
-})
+const told = error => [error.type || error.name, error.message]
+const [bootstrap, ...copier] = process.argv.slice(2)
+const done = copier.length ? copy(bootstrap, ...copier) : serve(new Program(bootstrap), told)
+done.catch(fail)

@@ -2,7 +2,7 @@
 'use strict'
 
 const { Admin, Consumer, MessagesStreamModes, Producer } = require('@platformatic/kafka')
-const { run, told } = require('./program.js')
+const { run, told } = require('./basics_program.js')
 
 const TOPIC = 2 // a resource's type
 const SET = 0

@@ -4,28 +4,16 @@
 // records of those before for committed. So whenever one is aborted the readers get past it before anything else begins.
 'use strict'
 
-const fs = require('fs')
-const readline = require('readline')
 const { Admin, Consumer, FetchIsolationLevels, MessagesStreamModes, Producer } = require('@platformatic/kafka')
-
-const ISOLATIONS = ['read_committed', 'read_uncommitted']
-const COPIER_TIMEOUT_MS = 15000
-const COPY_AT_MOST = 10 // records in one transaction
-const ABORT_EVERY = 4 // of a copier's transactions one is aborted and done again
-const SEEN_TIMEOUT_MS = 20000
-const PAUSE_MS = 5
+const {
+  ABORT_EVERY, COPIER_TIMEOUT_MS, COPY_AT_MOST, ISOLATIONS, PAUSE_MS, SEEN_TIMEOUT_MS,
+  fail, numbered, positions, say, serve, sleep, whenInputEnds,
+} = require('./transactions_program.js')
 
 // Without these it asks for an epoch of producer 0, and is refused where the transactional id has another one.
 const ANY_PRODUCER = { producerId: -1n, producerEpoch: -1 }
 
-const say = (...words) => fs.writeSync(1, `${words.join(' ').replace(/\n/g, ' ')}\n`)
-const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
 const settings = (bootstrap, clientId) => ({ clientId, bootstrapBrokers: [bootstrap], retries: 1000, retryDelay: 100 })
-
-const fail = error => {
-  fs.writeSync(2, `${error.stack}\n`)
-  process.exit(1)
-}
 
 const newProducer = (bootstrap, transactionalId, timeout) =>
   new Producer({ ...settings(bootstrap, transactionalId), transactionalId, timeout, idempotent: true })
@@ -107,10 +95,8 @@ class Program {
   }
 
   async send(name, topic, partitions, first, count) {
-    const messages = []
-    for (let i = Number(first); i < Number(first) + Number(count); i++) {
-      messages.push({ topic, partition: i % Number(partitions), value: Buffer.from(String(i)) })
-    }
+    const messages = numbered(partitions, first, count)
+      .map(({ partition, value }) => ({ topic, partition, value: Buffer.from(value) }))
     const { offsets } = await this.transactions[name].send({ messages })
     this.sent[this.producers[name].id].push(...offsets)
   }
@@ -121,7 +107,7 @@ class Program {
     const consumer = new Consumer({ ...settings(this.bootstrap, name), groupId })
     const coordinatorId = await consumer.findGroupCoordinator()
     await transaction.addConsumer(consumer)
-    for (const [partition, offset] of text.split(',').map(entry => entry.split(':'))) {
+    for (const [partition, offset] of positions(text)) {
       const metadata = { consumer: { groupId, memberId: '', generationId: -1, coordinatorId } }
       await transaction.addOffset({ topic, partition: Number(partition), offset: BigInt(offset) - 1n, metadata })
     }
@@ -167,18 +153,6 @@ class Program {
     for (const reader of this.readers) await until(() => reader.isAtEnd(this.admin))
     return this.readers.flatMap(reader => reader.new())
   }
-
-  async run() {
-    for await (const line of readline.createInterface({ input: process.stdin })) {
-      const [command, ...rest] = line.split(' ')
-      try {
-        say('ok', ...(await this[command](...rest) || []))
-      } catch (error) {
-        say('error', apiError(error) || error.code || error.name, words(error))
-      }
-    }
-    process.exit(0)
-  }
 }
 
 // A stream goes on with what it has in its buffer after a rebalance, and the client does not ask for offsets that are
@@ -203,8 +177,7 @@ class Copier {
     this.consumer.on('consumer:group:join', () => this.joined().catch(fail))
     this.consumer.topics.track(this.source)
     await this.consumer.joinGroup({})
-    process.stdin.resume()
-    process.stdin.on('end', () => this.close().catch(fail))
+    whenInputEnds(() => this.close())
   }
 
   async endGeneration() {
@@ -292,12 +265,13 @@ class Copier {
     await this.endGeneration()
     await this.consumer.close(true)
     await this.producer.close()
-    process.exit(0)
   }
 }
 
+const told = error => [apiError(error) || error.code || error.name, words(error)]
+
 const main = (bootstrap, ...copier) => {
-  if (!copier.length) return new Program(bootstrap).run()
+  if (!copier.length) return serve(new Program(bootstrap), told)
   const [id, groupId, source, target, , sessionMs] = copier
   return new Copier(bootstrap, id, groupId, source, target, Number(sessionMs)).run()
 }
